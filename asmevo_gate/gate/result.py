@@ -1,0 +1,150 @@
+"""The result of one run, as every renderer reads it: the published JSON contract ``asmevo-gate/report/1``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from asmevo_gate.rules.rule import Family, Severity
+
+SCHEMA = "asmevo-gate/report/1"
+
+Verdict = Literal["pass", "warn", "fail", "not_checked"]
+Execution = Literal["complete", "partial", "error", "timed_out"]
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """A number that is only known to lie between two bounds."""
+
+    low: float
+    high: float
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """Which tool made the report, and which facts it used."""
+
+    name: str
+    version: str
+    data_version: str
+    assembler: str | None = None
+
+
+class Location(msgspec.Struct, frozen=True):
+    """A line of a file with its text."""
+
+    file: str
+    line: int
+    text: str
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """A line that the gate could not model, and why."""
+
+    file: str
+    line: int
+    text: str
+    reason: str
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How much of the checked code was modelled."""
+
+    instructions: int = 0
+    modelled: int = 0
+    unknown: tuple[Unknown, ...] = ()
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One broken rule at one place. Lines and columns are 1-based.
+
+    ``new`` is false when base has a finding with the same ``fingerprint`` (rule + kernel + normalised instruction
+    context, no line numbers). ``path`` leads from the producer to the place. ``macro`` is the chain of expansion.
+    """
+
+    rule: str
+    family: Family
+    severity: Severity
+    file: str
+    line: int
+    column: int
+    end_line: int
+    kernel: str
+    message: str
+    repair: str = ""
+    producer: Location | None = None
+    path: tuple[Location, ...] = ()
+    new: bool = True
+    fingerprint: str = ""
+    macro: tuple[Location, ...] = ()
+    suppressed: str | None = None
+    """The reason given in a suppression comment; a suppressed finding never decides the verdict."""
+
+
+class Metrics(msgspec.Struct, frozen=True, omit_defaults=False):
+    """Numbers of one kernel. ``None``: not known (never zero by default). Units as in the field names."""
+
+    vgpr_live_max: int | None = None
+    vgpr_allocated: int | None = None
+    agpr_allocated: int | None = None
+    sgpr_allocated: int | None = None
+    lds_bytes: int | None = None
+    scratch_bytes: int | None = None
+    occupancy_waves_per_simd: int | None = None
+    instructions: int | None = None
+    cycles: float | Interval | None = None
+    ipc: float | Interval | None = None
+
+
+class BlockReport(msgspec.Struct, frozen=True):
+    """One basic block of a kernel; ``cycles``/``ipc`` are ``None`` where no cost model exists."""
+
+    label: str
+    line: int
+    end_line: int
+    instructions: int
+    loop_depth: int
+    cycles: float | Interval | None = None
+    ipc: float | Interval | None = None
+    limited_by: str | None = None
+
+
+class KernelReport(msgspec.Struct, frozen=True):
+    """One kernel at head, with the same kernel at base where there is one."""
+
+    name: str
+    file: str
+    gpu: str
+    metrics: Metrics
+    base: Metrics | None = None
+    delta: dict[str, float] | None = None
+    """``head - base`` for each metric known on both sides; intervals by their middle."""
+    blocks: tuple[BlockReport, ...] = ()
+
+
+class Rewrite(msgspec.Struct, frozen=True):
+    """A proposed rewrite of one region, accepted or rejected."""
+
+    kernel: str
+    region: str
+    state: Literal["accepted", "rejected"]
+    class_: str = msgspec.field(name="class")
+    reason: str
+    proof: str
+    metrics: dict[str, float]
+    patch: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """Everything one run found."""
+
+    tool: Tool
+    verdict: Verdict
+    execution: Execution
+    coverage: Coverage
+    findings: tuple[Finding, ...] = ()
+    kernels: tuple[KernelReport, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
+    skipped: tuple[Unknown, ...] = ()
+    """Files that are no AMDGPU assembly or could not be read as such, with the reason (line 0)."""
+    schema: str = SCHEMA

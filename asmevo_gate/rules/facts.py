@@ -1,0 +1,37 @@
+"""What a rule may ask about a kernel or a file: analyses that are made once, when first asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from asmevo_gate.analysis.liveness import Liveness, live_registers
+from asmevo_gate.analysis.resources import Resources, kernel_resources
+from asmevo_gate.program.model import Function, Program
+
+
+@dataclass
+class KernelFacts:
+    """Facts of one function; ``base`` are those of the same kernel at base, where there is one."""
+
+    program: Program
+    kernel: Function
+    base: KernelFacts | None = None
+
+    @cached_property
+    def liveness(self) -> Liveness:
+        """Live registers before each instruction."""
+        return live_registers(self.kernel)
+
+    @cached_property
+    def resources(self) -> Resources:
+        """Used and allocated registers, LDS, scratch, occupancy."""
+        return kernel_resources(self.kernel)
+
+
+@dataclass
+class FileFacts:
+    """Facts of one file on one target."""
+
+    program: Program
+    kernels: tuple[KernelFacts, ...]
