@@ -22,7 +22,7 @@ class Bank(NamedTuple):
 
     prefix: str
     start: int
-    count: int
+    count: int  # type: ignore[assignment]  # shadows tuple.count, which nobody needs
 
     @property
     def mask(self) -> int:
@@ -125,7 +125,12 @@ def intervals(register_set: int) -> Iterator[tuple[int, int]]:
 
 
 def _second_half(start: int, length: int, index: int) -> bool:
-    return length == 1 and index == start + 1 and start >= SPECIAL_START and register_name(start) in PAIRS.values()
+    return (
+        length == 1
+        and index == start + 1
+        and start >= SPECIAL_START
+        and register_name(start) in PAIRS.values()
+    )
 
 
 def set_name(register_set: int) -> str:

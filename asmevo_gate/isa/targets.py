@@ -55,7 +55,9 @@ def parse_target(text: str) -> Target:
     """
     match = _TARGET_ID.match(text.strip())
     if not match:
-        raise UsageError(f"'{text}' is not an AMDGPU target id", "write it as gfx942 or amdgcn-amd-amdhsa--gfx942:xnack-")
+        raise UsageError(
+            f"'{text}' is not an AMDGPU target id", "write it as gfx942 or amdgcn-amd-amdhsa--gfx942:xnack-"
+        )
     return find_target(match["name"], _features(match["features"]))
 
 

@@ -1,0 +1,337 @@
+"""The text of one instruction, taken apart: mnemonic, operands, modifiers; and what one operand names.
+
+Follows the AMDGPU assembly syntax (LLVM's "Syntax of AMDGPU Instruction Operands"), with the liberties that LLVM's
+parser allows: blanks inside brackets, a missing comma between registers, commas between modifiers.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import NamedTuple
+
+from asmevo_gate.isa.registers import AGPR, PAIRS, SGPR, SPECIAL, TTMP, VGPR, Bank
+
+
+class Slot(NamedTuple):
+    """What the text of one operand names, before the instruction says how it uses it.
+
+    ``parts`` are the register intervals ``(start, length)``, one for a plain register, several for a list such as
+    ``[v0, v4]``, none for a number or a label. ``symbolic`` is set when an index or number needs an unknown symbol;
+    ``problem`` when the text is no operand at all (``v[4:2]``).
+    """
+
+    parts: tuple[tuple[int, int], ...] = ()
+    half: int | None = None
+    value: int | float | None = None
+    symbolic: bool = False
+    problem: str = ""
+
+
+class Tokens(NamedTuple):
+    """An instruction text in parts."""
+
+    mnemonic: str
+    operands: list[str]
+    modifiers: dict[str, str]
+
+
+WHOLE_OPERAND = frozenset(
+    ("s_waitcnt", "s_waitcnt_depctr", "s_wait_alu", "s_delay_alu", "s_branch", "s_sendmsg", "s_sendmsghalt")
+)
+"""Mnemonics whose whole operand text is one operand, blanks, ``&``, ``|`` and commas included."""
+
+FLAG_MODIFIERS = frozenset(
+    [
+        "glc",
+        "slc",
+        "dlc",
+        "scc",
+        "nv",
+        "sc0",
+        "sc1",
+        "nt",
+        "lds",
+        "tfe",
+        "lwe",
+        "offen",
+        "idxen",
+        "addr64",
+        "gds",
+        "a16",
+        "r128",
+        "d16",
+        "unorm",
+        "da",
+        "clamp",
+        "high",
+        "vm",
+        "done",
+        "compr",
+        "row_en",
+        "row_mirror",
+        "row_half_mirror",
+        "scale_offset",
+        "matrix_a_reuse",
+        "matrix_b_reuse",
+        "noglc",
+        "noslc",
+        "nodlc",
+        "nosc0",
+        "nosc1",
+        "nont",
+        "notfe",
+        "nolwe",
+        "nod16",
+        "nor128",
+        "nounorm",
+        "noda",
+        "noclamp",
+        "nogds",
+        "nolds",
+        "noa16",
+    ]
+)
+"""Modifiers that are one word. Anything of the shape ``word:value`` is a modifier as well."""
+
+_PIECE = re.compile(
+    r"""\s*(?:(?P<comma>,)
+    |(?P<word>(?:\[(?:[^\[\]]|\[[^\[\]]*\])*\]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\|[^|,\s]+\||[^\s,\[\]()])+)
+    |(?P<stray>\S))""",
+    re.X,
+)
+_KEY = re.compile(r"(?P<key>[a-z_][a-z0-9_]*)\s*:(?!:)\s*(?P<value>.*)$", re.S)
+_CONTINUES = re.compile(r"[-+*/%&|^<>=!:]")
+_REGISTER_LIKE = re.compile(
+    r"-?(?:\|.*\||(?:-?(?:neg|abs|sext)\(.*\))|(?:v|s|a|acc|ttmp)(?:\d+|\[.*\])(?:\.[lh])?|vcc(?:_lo|_hi)?|off|null"
+    r"|exec(?:_lo|_hi)?|m0)$"
+)
+
+
+def split(text: str) -> Tokens:
+    """Take an instruction text apart."""
+    mnemonic, _, rest = text.strip().partition(" ")
+    if "\t" in mnemonic:
+        mnemonic, _, more = mnemonic.partition("\t")
+        rest = f"{more} {rest}"
+    rest = rest.strip()
+    operands: list[str] = []
+    modifiers: dict[str, str] = {}
+    if not rest:
+        return Tokens(mnemonic, operands, modifiers)
+    if mnemonic in WHOLE_OPERAND:
+        return Tokens(mnemonic, [rest], modifiers)
+    expects = True
+    last_key: str | None = None
+    for match in _PIECE.finditer(rest):
+        word = match["word"] or match["stray"]
+        if word is None:
+            expects = True
+            continue
+        key = _KEY.match(word)
+        if key and not word.startswith("["):
+            last_key, expects = key["key"], False
+            modifiers[last_key] = key["value"]
+        elif word in FLAG_MODIFIERS and operands:
+            last_key, expects = word, False
+            modifiers[word] = ""
+        elif last_key is not None and (_CONTINUES.match(word) or _unfinished(modifiers[last_key], word)):
+            modifiers[last_key] += word.lstrip(":") if not modifiers[last_key] else word
+        elif expects and last_key is None:
+            operands.append(word)
+            expects = False
+        elif last_key is None and operands and _joins(operands[-1], word):
+            operands[-1] += " " + word
+        elif last_key is None and (_REGISTER_LIKE.match(word) or (len(operands) == 1 and mnemonic == "exp")):
+            operands.append(word)
+        elif expects:
+            operands.append(word)
+            expects, last_key = False, None
+        else:
+            last_key = word
+            modifiers[word] = ""
+    return Tokens(mnemonic, operands, modifiers)
+
+
+def _unfinished(value: str, word: str) -> bool:
+    return (not value and word[0] in "[0123456789(") or bool(value and _CONTINUES.match(value[-1]))
+
+
+def _joins(operand: str, word: str) -> bool:
+    """True when ``word`` goes on with the expression ``operand`` (``1 + 2``); a register is never continued."""
+    if _REGISTER_LIKE.match(operand):
+        return False
+    return bool(_CONTINUES.match(word) or _CONTINUES.match(operand[-1]) or operand in ("neg", "abs", "sext"))
+
+
+_BANKS: dict[str, Bank] = {"v": VGPR, "s": SGPR, "a": AGPR, "acc": AGPR, "ttmp": TTMP}
+_REGISTER = re.compile(
+    r"(?P<bank>v|s|acc|a|ttmp)(?:(?P<number>\d+)|\s*\[(?P<first>[^\]:]+?)(?::(?P<last>[^\]]+?))?\s*\])"
+    r"(?:\.(?P<half>[lh]))?$"
+)
+_NUMBER = re.compile(r"[-+]?(?:0x[0-9a-f]+|0b[01]+|\d+)$", re.I)
+_FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=e))(?:e[-+]?\d+)?$", re.I)
+_UNMODELLED_NAMES = frozenset(("null", "off", "src_null"))
+_SOURCE_NAMES = {f"src_{name}": name for name in SPECIAL}
+MAX_LENGTH = 32
+"""The longest register tuple, in dwords."""
+
+_cache: dict[str, Slot] = {}
+
+
+def slot(text: str) -> Slot:
+    """What one operand text names; remembered per text."""
+    known = _cache.get(text)
+    if known is None:
+        if len(_cache) > 200_000:
+            _cache.clear()
+        known = _cache[text] = _slot(text.strip())
+    return known
+
+
+def _slot(text: str) -> Slot:
+    inner = _without_source_modifiers(text)
+    match = _REGISTER.match(inner)
+    if match:
+        return _numbered(match)
+    name = _SOURCE_NAMES.get(inner, inner)
+    if name in PAIRS:
+        return Slot(((SPECIAL[PAIRS[name]], 2),))
+    if name in SPECIAL:
+        return Slot(((SPECIAL[name], 1),))
+    if inner in _UNMODELLED_NAMES:
+        return Slot()
+    if inner.startswith("[") and inner.endswith("]"):
+        return _list(inner)
+    return _value(text)
+
+
+def _without_source_modifiers(text: str) -> str:
+    """``-|v1|`` and ``neg(abs(v1))`` are ``v1``."""
+    while True:
+        before = text
+        if text.startswith("-") and not text[1:2].isdigit():
+            text = text[1:].strip()
+        if len(text) > 2 and text[0] == text[-1] == "|":
+            text = text[1:-1].strip()
+        for word in ("neg", "abs", "sext"):
+            if text.startswith(word) and text.endswith(")") and text[len(word) :].lstrip().startswith("("):
+                text = text[len(word) :].strip()[1:-1].strip()
+        if text == before:
+            return text
+
+
+def _numbered(match: re.Match[str]) -> Slot:
+    bank = _BANKS[match["bank"]]
+    if match["number"] is not None:
+        first = last = int(match["number"])
+    else:
+        low = evaluate(match["first"])
+        high = low if match["last"] is None else evaluate(match["last"])
+        if low is None or high is None:
+            return Slot(symbolic=True)
+        first, last = low, high
+    if not 0 <= first <= last or last - first >= MAX_LENGTH:
+        return Slot(problem="malformed register range")
+    if last >= bank.count:
+        return Slot(problem=f"no such register: {match['bank']}{last}")
+    half = {"l": 0, "h": 1, None: None}[match["half"]]
+    return Slot(((bank.start + first, last - first + 1),), half)
+
+
+def _list(text: str) -> Slot:
+    parts: list[tuple[int, int]] = []
+    for element in text[1:-1].split(","):
+        one = slot(element)
+        if one.symbolic or one.problem:
+            return one
+        if len(one.parts) != 1:
+            return Slot(problem="a register list holds registers only")
+        start, length = one.parts[0]
+        if parts and parts[-1][0] + parts[-1][1] == start:
+            parts[-1] = (parts[-1][0], parts[-1][1] + length)
+        else:
+            parts.append((start, length))
+    return Slot(tuple(parts))
+
+
+def _value(text: str) -> Slot:
+    if _NUMBER.match(text):
+        return Slot(
+            value=int(text, 0) if not re.match(r"[-+]?0\d", text) else int(text, 8 if text.isdigit() else 10)
+        )
+    if _FLOAT.match(text):
+        return Slot(value=float(text))
+    number = evaluate(text)
+    return Slot(value=number)
+
+
+_TOKEN = re.compile(r"\s*(?:(0x[0-9a-fA-F]+|0b[01]+|\d+)|(<<|>>|[-+*/%()&|^~]))")
+_PRECEDENCE = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
+_MAX_EXPRESSION = 256
+
+
+def evaluate(text: str) -> int | None:
+    """The value of an integer expression; ``None`` when it is none, is too long, or needs a symbol."""
+    if len(text) > _MAX_EXPRESSION:
+        return None
+    tokens: list[str] = []
+    position = 0
+    text = text.strip()
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if not match:
+            return None
+        tokens.append(match[1] or match[2])
+        position = match.end()
+    try:
+        value, rest = _binary(tokens, 0, 0, 0)
+    except (IndexError, ValueError, ZeroDivisionError, RecursionError):
+        return None
+    return value if rest == len(tokens) and -(1 << 64) < value < 1 << 64 else None
+
+
+def _binary(tokens: list[str], position: int, level: int, depth: int) -> tuple[int, int]:
+    if depth > 50:
+        raise ValueError("too deep")
+    left, position = _unary(tokens, position, depth)
+    while position < len(tokens) and _PRECEDENCE.get(tokens[position], 0) > level:
+        operator = tokens[position]
+        right, position = _binary(tokens, position + 1, _PRECEDENCE[operator], depth + 1)
+        left = _apply(operator, left, right)
+    return left, position
+
+
+def _unary(tokens: list[str], position: int, depth: int) -> tuple[int, int]:
+    token = tokens[position]
+    if token == "(":
+        value, position = _binary(tokens, position + 1, 0, depth + 1)
+        if tokens[position] != ")":
+            raise ValueError("unbalanced")
+        return value, position + 1
+    if token in "-+~":
+        value, position = _unary(tokens, position + 1, depth + 1) if depth < 50 else (_too_deep(), 0)
+        return (-value if token == "-" else ~value if token == "~" else value), position
+    return int(token, 0), position + 1
+
+
+def _too_deep() -> int:
+    raise ValueError("too deep")
+
+
+def _apply(operator: str, left: int, right: int) -> int:
+    if operator in ("<<", ">>"):
+        if not 0 <= right < 64:
+            raise ValueError("shift out of range")
+        return left << right if operator == "<<" else left >> right
+    if operator in ("/", "%"):
+        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+        return quotient if operator == "/" else left - quotient * right
+    result = {"+": left + right, "-": left - right, "*": left * right, "&": left & right, "|": left | right}
+    return result[operator] if operator in result else left ^ right
+
+
+def float_bits(value: float, width: int) -> int:
+    """The bit pattern of a float literal in 16, 32 or 64 bits (IEEE 754)."""
+    code = {16: "<e", 32: "<f", 64: "<d"}[width]
+    return int.from_bytes(struct.pack(code, value), "little")
