@@ -1,0 +1,3 @@
+#include "device.h"
+
+KERNEL void nothing(void) {}
