@@ -79,6 +79,10 @@ class Finding(msgspec.Struct, frozen=True):
     macro: tuple[Location, ...] = ()
     suppressed: str | None = None
     """The reason given in a suppression comment; a suppressed finding never decides the verdict."""
+    text: str = ""
+    """The line as it stands in ``file``, so that ``column`` points into it; empty when it is not known."""
+    gpu: str = ""
+    """The target that the rule was checked for; empty for a finding that holds on every target."""
 
 
 class Metrics(msgspec.Struct, frozen=True, omit_defaults=False):
@@ -135,6 +139,14 @@ class Rewrite(msgspec.Struct, frozen=True):
     patch: str
 
 
+class Input(msgspec.Struct, frozen=True):
+    """A file that was read, with the SHA-256 of its bytes at head and (where it exists there) at base."""
+
+    file: str
+    sha256: str
+    base_sha256: str | None = None
+
+
 class Report(msgspec.Struct, frozen=True):
     """Everything one run found."""
 
@@ -147,4 +159,7 @@ class Report(msgspec.Struct, frozen=True):
     rewrites: tuple[Rewrite, ...] = ()
     skipped: tuple[Unknown, ...] = ()
     """Files that are no AMDGPU assembly or could not be read as such, with the reason (line 0)."""
+    command: str = ""
+    """The command line that repeats the run, for the reproduce line of the reports."""
+    inputs: tuple[Input, ...] = ()
     schema: str = SCHEMA
