@@ -1,8 +1,8 @@
 """Kernels compiled by LLVM 22 from our own OpenCL C: clean compiler output for differential tests.
 
-``compiled_kernels()`` yields ``(gpu, name, text)``. Sources stand in ``sources/*.cl``; each is compiled for each
-GPU at several optimisation levels, wave sizes, work-group sizes, register budgets and problem sizes. Outputs are
-cached by content (source, command line, compiler version) under the system's directory for temporary files.
+``compiled_kernels()`` yields ``(gpu, name, text)``. Sources stand in ``sources/*.cl``; each is compiled for
+each GPU at several optimisation levels, wave sizes, work-group sizes, register budgets and problem sizes.
+Outputs are cached by content (source, command line, compiler version) in the directory for temporary files.
 
 Nothing here depends on pytest. Command line::
 
@@ -53,7 +53,7 @@ _LOCAL = (
 
 
 class CompiledKernel(NamedTuple):
-    """One compiler output: ``name`` is source and options (``softmax -O2 -DWG=64``), ``text`` the assembly."""
+    """One compiler output: ``name`` is source and options (``softmax -O2 -DWG=64``)."""
 
     gpu: str
     name: str
@@ -96,7 +96,7 @@ def jobs(gpus: Sequence[str] = GPUS) -> list[Job]:
 
 
 def sample(limit: int | None, gpus: Sequence[str] = GPUS) -> list[Job]:
-    """``limit`` jobs in a fixed shuffled order (all when ``None``): a larger sample contains a smaller one."""
+    """``limit`` jobs in a fixed shuffled order (all when ``None``); a larger sample holds a smaller one."""
     everything = jobs(gpus)
     random.Random(0).shuffle(everything)
     return everything[:limit]
