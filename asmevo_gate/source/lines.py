@@ -1,0 +1,155 @@
+"""A text cut into logical lines, and a line into labels and one statement, as LLVM's lexer does for AMDGPU.
+
+Comments are ``;`` and ``//`` up to the end of the line, ``/* */`` anywhere (also over lines), and ``#`` where a
+statement may start (also after a label). There is no statement separator: ``;`` starts a comment (AMDGPUMCAsmInfo).
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Form(IntEnum):
+    """What a piece of a line is before macros and directives are known."""
+
+    LABEL = 0
+    ASSIGNMENT = 1
+    DIRECTIVE = 2
+    INSTRUCTION = 3
+    """An instruction or the use of a macro."""
+    MALFORMED = 4
+    """No statement can start like this."""
+
+
+class Piece(NamedTuple):
+    """One label or statement of a line; ``start`` and ``end`` are offsets in the line, outer blanks excluded."""
+
+    form: Form
+    name: str
+    rest: str
+    text: str
+    start: int
+    end: int
+
+
+NAME = r"[A-Za-z_.$@?][A-Za-z0-9_.$@?]*"
+"""An identifier of LLVM's AsmLexer."""
+
+_PLAIN_LINE = re.compile(rf"[ \t]*({NAME})([^;/\"'\r\n]*)(?:(?:;|//).*|\r)?")
+_BLANK_LINE = re.compile(r"[ \t]*(?:(?:;|//|#).*|\r)?")
+_LABEL = re.compile(rf"[ \t\0]*({NAME}|\"[^\"]*\"|\d+)[ \t\0]*:")
+_NAME = re.compile(rf"({NAME}|\"[^\"]*\")")
+_BLANKS = " \t\0\r\n"
+_LEXEME = re.compile(
+    r"""(?P<code>[^;/"'\r\n]+)|(?P<string>"(?:[^"\\]|\\.)*")|(?P<character>'(?:\\.|[^\\])'?)"""
+    r"""|(?P<line_comment>(?:;|//)[^\r\n]*)|(?P<block_comment>/\*.*?\*/)|(?P<open>/\*|")|(?P<end>\r?\n|\r)|(?P<other>.)""",
+    re.DOTALL,
+)
+
+
+def logical_lines(text: str) -> list[str]:
+    """The lines of ``text`` without their line feeds; lines joined by a block comment or a string over their end
+    are one logical line, which then contains line feeds."""
+    lines = text.split("\n")
+    if "/*" not in text and '"' not in text:
+        return lines
+    joined: list[str] = []
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        index += 1
+        if ("/*" in line or '"' in line) and (opening := unterminated(line)):
+            closing = "*/" if opening == "/*" else '"'
+            parts = [line]
+            while index < len(lines):
+                parts.append(lines[index])
+                index += 1
+                if closing in parts[-1] and not (opening := unterminated("\n".join(parts))):
+                    break
+                closing = "*/" if opening == "/*" else '"'
+            line = "\n".join(parts)
+        joined.append(line)
+    return joined
+
+
+def unterminated(line: str) -> str:
+    """``/*`` or ``"`` when a block comment or a string is still open at the end of ``line``, else the empty string."""
+    position = 0
+    while match := _LEXEME.match(line, position):
+        if match.lastgroup == "open":
+            return match[0]
+        position = match.end()
+    return ""
+
+
+def blank_comments(line: str) -> str:
+    """The line with the characters of its comments replaced by NUL, so that offsets stay."""
+    parts: list[str] = []
+    position = 0
+    while match := _LEXEME.match(line, position):
+        group = match.lastgroup
+        if group in ("line_comment", "block_comment"):
+            parts.append("\0" * (match.end() - position))
+        elif group == "open" and match[0] == "/*":
+            parts.append("\0" * (len(line) - position))
+            break
+        else:
+            parts.append(match[0])
+        position = match.end()
+    return "".join(parts)
+
+
+def pieces_of(line: str) -> tuple[Piece, ...]:
+    """The labels and the statement of one logical line; empty for a blank or a comment."""
+    match = _PLAIN_LINE.fullmatch(line)
+    if match:
+        rest = match[2]
+        if ":" not in rest and "=" not in rest:
+            name = match[1]
+            form = Form.DIRECTIVE if name[0] == "." and name != "." else Form.INSTRUCTION
+            start = match.start(1)
+            end = start + len(name) + len(rest.rstrip())
+            return (Piece(form, name, rest.strip(), line[start:end], start, end),)
+        if not rest.strip(" \t:") and rest.count(":") == 1:
+            start = match.start(1)
+            end = match.start(2) + rest.index(":") + 1
+            return (Piece(Form.LABEL, match[1], "", line[start:end], start, end),)
+        return _cut(line, line[: match.end(2)])
+    if _BLANK_LINE.fullmatch(line):
+        return ()
+    return _cut(line, blank_comments(line))
+
+
+def _cut(line: str, code: str) -> tuple[Piece, ...]:
+    pieces: list[Piece] = []
+    position = 0
+    while match := _LABEL.match(code, position):
+        start, end = match.start(1), match.end()
+        pieces.append(Piece(Form.LABEL, match[1].strip('"'), "", _clean(code[start:end]), start, end))
+        position = end
+    end = len(code.rstrip(_BLANKS))
+    while position < end and code[position] in _BLANKS:
+        position += 1
+    if position >= end or code[position] == "#":
+        return tuple(pieces)
+    text = _clean(code[position:end])
+    name_match = _NAME.match(code, position)
+    if not name_match:
+        pieces.append(Piece(Form.MALFORMED, "", text, text, position, end))
+        return tuple(pieces)
+    name = name_match[1].strip('"')
+    rest = _clean(code[name_match.end() : end])
+    if rest[:1] == "=" and rest[:2] != "==":
+        pieces.append(Piece(Form.ASSIGNMENT, name, rest[1:].lstrip(), text, position, end))
+    else:
+        form = Form.DIRECTIVE if name[0] == "." and name != "." else Form.INSTRUCTION
+        pieces.append(Piece(form, name, rest, text, position, end))
+    return tuple(pieces)
+
+
+def _clean(code: str) -> str:
+    if "\0" in code:
+        code = re.sub(r"\0+", " ", code)
+    return code.strip(_BLANKS)
