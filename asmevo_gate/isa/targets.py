@@ -29,15 +29,16 @@ class Target(msgspec.Struct, frozen=True):
 
 
 @cache
-def _document() -> dict[str, Any]:
+def document() -> dict[str, Any]:
+    """The whole data file; :mod:`asmevo_gate.isa.resource_limits` reads its resource and ABI keys."""
     text = files("asmevo_gate.isa").joinpath("data/targets.json").read_bytes()
-    document: dict[str, Any] = msgspec.json.decode(text)
-    return document
+    content: dict[str, Any] = msgspec.json.decode(text)
+    return content
 
 
 def target_names() -> tuple[str, ...]:
     """Every target that the gate checks, in the order of the data file."""
-    return tuple(_document()["targets"])
+    return tuple(document()["targets"])
 
 
 _TARGET_ID = re.compile(
@@ -67,11 +68,11 @@ def find_target(name: str, features: dict[str, str] | None = None) -> Target:
     Raises:
         UsageError: the gate has no data for the GPU.
     """
-    document = _document()
-    table = document["same_instructions"].get(name, name)
-    entry = document["targets"].get(table)
+    facts = document()
+    table = facts["same_instructions"].get(name, name)
+    entry = facts["targets"].get(table)
     if entry is None:
-        known = ", ".join(document["targets"])
+        known = ", ".join(facts["targets"])
         raise UsageError(f"unknown GPU '{name}'", f"known GPUs: {known}")
     return Target(name, table, tuple(entry["wave"]), features or {}, entry)
 

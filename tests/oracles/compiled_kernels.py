@@ -96,7 +96,7 @@ def jobs(gpus: Sequence[str] = GPUS) -> list[Job]:
 
 
 def sample(limit: int | None, gpus: Sequence[str] = GPUS) -> list[Job]:
-    """``limit`` jobs in a fixed shuffled order (all when ``None``); a larger sample holds a smaller one."""
+    """``limit`` jobs in a fixed shuffled order (all when ``None``): a larger sample contains a smaller one."""
     everything = jobs(gpus)
     random.Random(0).shuffle(everything)
     return everything[:limit]
