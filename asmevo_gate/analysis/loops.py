@@ -1,0 +1,123 @@
+"""Dominators and natural loops of a function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asmevo_gate.program.model import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A natural loop: its header block, all its blocks, and the loop around it (index into the result, or ``None``)."""
+
+    header: int
+    blocks: frozenset[int]
+    parent: int | None
+
+
+def immediate_dominators(blocks: tuple[Block, ...]) -> list[int | None]:
+    """The immediate dominator of each block (``None`` for the entry and for unreachable blocks).
+
+    Method: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
+    """
+    order = reverse_postorder(blocks)
+    position = {number: i for i, number in enumerate(order)}
+    dominator: list[int | None] = [None] * len(blocks)
+    if not blocks:
+        return dominator
+    dominator[0] = 0
+    changed = True
+    while changed:
+        changed = False
+        for number in order[1:]:
+            known = [p for p in blocks[number].predecessors if p in position and dominator[p] is not None]
+            best = known[0]
+            for other in known[1:]:
+                best = _meet(best, other, dominator, position)
+            if dominator[number] != best:
+                dominator[number] = best
+                changed = True
+    dominator[0] = None
+    return dominator
+
+
+def _meet(a: int, b: int, dominator: list[int | None], position: dict[int, int]) -> int:
+    while a != b:
+        while position[a] > position[b]:
+            a = dominator[a] or 0
+        while position[b] > position[a]:
+            b = dominator[b] or 0
+    return a
+
+
+def reverse_postorder(blocks: tuple[Block, ...]) -> list[int]:
+    """Reachable blocks so that a block comes before its successors except along back edges."""
+    if not blocks:
+        return []
+    seen = {0}
+    order: list[int] = []
+    stack = [(0, iter(blocks[0].successors))]
+    while stack:
+        number, successors = stack[-1]
+        for successor in successors:
+            if successor not in seen:
+                seen.add(successor)
+                stack.append((successor, iter(blocks[successor].successors)))
+                break
+        else:
+            stack.pop()
+            order.append(number)
+    order.reverse()
+    return order
+
+
+def natural_loops(blocks: tuple[Block, ...]) -> tuple[Loop, ...]:
+    """All natural loops, outer loops before inner ones; back edges to one header make one loop.
+
+    Cycles with several entries (irreducible control flow) have no header that dominates them and are not listed.
+    """
+    dominator = immediate_dominators(blocks)
+    members: dict[int, set[int]] = {}
+    for block in blocks:
+        for successor in block.successors:
+            if _dominates(successor, block.number, dominator):
+                members.setdefault(successor, {successor}).update(_loop_body(successor, block.number, blocks))
+    ordered = sorted(members.items(), key=lambda item: (-len(item[1]), item[0]))
+    loops: list[Loop] = []
+    for header, body in ordered:
+        around = [i for i, loop in enumerate(loops) if body < loop.blocks]
+        parent = min(around, key=lambda i: len(loops[i].blocks)) if around else None
+        loops.append(Loop(header, frozenset(body), parent))
+    return tuple(loops)
+
+
+def _dominates(a: int, b: int, dominator: list[int | None]) -> bool:
+    if b != 0 and dominator[b] is None:
+        return False
+    current: int | None = b
+    while current is not None:
+        if current == a:
+            return True
+        current = dominator[current]
+    return False
+
+
+def _loop_body(header: int, latch: int, blocks: tuple[Block, ...]) -> set[int]:
+    body = {header, latch}
+    stack = [latch] if latch != header else []
+    while stack:
+        for predecessor in blocks[stack.pop()].predecessors:
+            if predecessor not in body:
+                body.add(predecessor)
+                stack.append(predecessor)
+    return body
+
+
+def loop_depths(blocks: tuple[Block, ...]) -> list[int]:
+    """How many loops each block is in."""
+    depths = [0] * len(blocks)
+    for loop in natural_loops(blocks):
+        for number in loop.blocks:
+            depths[number] += 1
+    return depths

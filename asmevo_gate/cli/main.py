@@ -1,0 +1,77 @@
+"""The command ``asmevo-gate``: finds the subcommand and turns errors into one message and exit code 2.
+
+Each subcommand is one module of :mod:`asmevo_gate.cli`, imported only when it is asked for: the hook pays for what
+it uses.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from asmevo_gate import __version__
+from asmevo_gate.errors import GateError
+
+_COMMANDS = {
+    "check": "Check kernels: staged changes, a range, files, or standard input.",
+    "rules": "List the rules.",
+    "explain": "Explain a rule.",
+    "baseline": "Write or inspect the list of known findings.",
+    "doctor": "Show what the gate finds on this machine and which settings hold.",
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported when they are used; the list of names needs no import."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command = import_module(f"asmevo_gate.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="asmevo-gate")
+def cli() -> None:
+    """Gatekeeper for AMD GPU assembly: checks changed .s files against what their GPU demands.
+
+    Exit code: 0 the gate passes, 1 it fails, 2 it could not do its work.
+    """
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and give its exit code."""
+    try:
+        result = cli.main(arguments, prog_name="asmevo-gate", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except GateError as error:
+        click.echo(f"asmevo-gate: {error}", err=True)
+    except click.exceptions.Exit as exit_request:
+        return exit_request.exit_code
+    except click.ClickException as error:
+        error.show()
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("asmevo-gate: interrupted; nothing was decided", err=True)
+    except BrokenPipeError:
+        sys.stderr.close()
+    return 2
+
+
+if __name__ == "__main__":
+    main()

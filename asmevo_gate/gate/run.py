@@ -1,0 +1,212 @@
+"""One run of the gate: changed files in, one :class:`Report` out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+from asmevo_gate import __version__
+from asmevo_gate.analysis.loops import loop_depths
+from asmevo_gate.changes.model import Change, ChangeSet, Side, Version
+from asmevo_gate.errors import GateError
+from asmevo_gate.gate.baseline import Baseline
+from asmevo_gate.gate.comparison import mark_new, metric_delta
+from asmevo_gate.gate.file_check import CheckedProgram, check_text, kernel_metrics
+from asmevo_gate.gate.findings import findings_of
+from asmevo_gate.gate.result import BlockReport, Coverage, Finding, Input, KernelReport, Report, Tool, Unknown
+from asmevo_gate.gate.settings import Settings
+from asmevo_gate.gate.suppressions import apply_suppressions, read_suppressions
+from asmevo_gate.gate.target_choice import choose_targets
+from asmevo_gate.gate.verdict import decide
+from asmevo_gate.isa.table import data_version
+from asmevo_gate.isa.targets import Target
+from asmevo_gate.rules.facts import KernelFacts
+from asmevo_gate.rules.rule import Severity
+from asmevo_gate.source.options import SourceOptions
+from asmevo_gate.source.recognise import looks_like_amdgpu
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for, beyond the settings.
+
+    ``gpus`` are target names or ids that override what files say; ``named`` is true when files were named by hand, so
+    that one which does not look like AMDGPU assembly is an error and not skipped.
+    """
+
+    gpus: tuple[str, ...] = ()
+    rocm: str | None = None
+    fail_on: Severity | None = "error"
+    named: bool = False
+    defines: tuple[tuple[str, int], ...] = ()
+    command: str = ""
+    """The command line, for the reproduce line of reports."""
+
+
+@dataclass(frozen=True)
+class _FileResult:
+    findings: tuple[Finding, ...]
+    kernels: tuple[KernelReport, ...]
+    coverage: Coverage
+    skipped: Unknown | None = None
+
+
+def run_gate(changes: ChangeSet, settings: Settings, request: Request, baseline: Baseline | None = None) -> Report:
+    """Check every changed file at base and head and decide.
+
+    Raises:
+        GateError: the work could not be done (unreadable input, unknown GPU, exceeded limit ...).
+    """
+    results = [_check_change(change, changes, settings, request) for change in changes.changes]
+    findings = tuple(finding for result in results for finding in result.findings)
+    if baseline is not None:
+        findings = mark_new(findings, baseline.fingerprints)
+    coverage = Coverage(
+        instructions=sum(result.coverage.instructions for result in results),
+        modelled=sum(result.coverage.modelled for result in results),
+        unknown=tuple(unknown for result in results for unknown in result.coverage.unknown),
+    )
+    skipped = [Unknown(path, 0, "", reason) for path, reason in changes.skipped]
+    skipped += [result.skipped for result in results if result.skipped is not None]
+    return Report(
+        tool=Tool("asmevo-gate", __version__, data_version()),
+        verdict=decide(findings, coverage, request.fail_on),
+        execution="complete",
+        coverage=coverage,
+        findings=findings,
+        kernels=tuple(kernel for result in results for kernel in result.kernels),
+        skipped=tuple(skipped),
+        command=request.command,
+        inputs=tuple(_input(change) for change in changes.changes if change.head is not None),
+    )
+
+
+def _input(change: Change) -> Input:
+    head = hashlib.sha256(change.head.data if change.head else b"").hexdigest()
+    base = hashlib.sha256(change.base.data).hexdigest() if change.base else None
+    return Input(change.path, head, base)
+
+
+def _check_change(change: Change, changes: ChangeSet, settings: Settings, request: Request) -> _FileResult:
+    if change.head is None:
+        return _FileResult((), (), Coverage())
+    text = _decoded_text(change.head)
+    reason = looks_like_amdgpu(text)
+    if reason is not True and not request.named and not request.gpus:
+        return _FileResult((), (), Coverage(), Unknown(change.path, 0, "", str(reason)))
+    configured = settings.for_path(change.path)
+    targets = choose_targets(change.path, text, request.gpus, configured.gpus)
+    parts = [_check_target(change, text, target, changes, settings, request) for target in targets]
+    return _FileResult(
+        tuple(finding for part in parts for finding in part.findings),
+        tuple(kernel for part in parts for kernel in part.kernels),
+        Coverage(
+            sum(part.coverage.instructions for part in parts),
+            sum(part.coverage.modelled for part in parts),
+            tuple(unknown for part in parts for unknown in part.coverage.unknown),
+        ),
+    )
+
+
+def _check_target(
+    change: Change, text: str, target: Target, changes: ChangeSet, settings: Settings, request: Request
+) -> _FileResult:
+    configured = settings.for_path(change.path)
+    base = _checked_base(change, text, target, changes, settings, request)
+    options = _source_options(change.path, "head", target, changes, settings, request)
+    head = check_text(change.path, text, target, options, configured.wave_size, base)
+    severities = settings.severities
+    findings = apply_suppressions(change.path, findings_of(head, severities), read_suppressions(text))
+    base_kernels: dict[str, KernelFacts] = {}
+    if base is not None:
+        findings = mark_new(findings, (finding.fingerprint for finding in findings_of(base, severities)))
+        base_kernels = {facts.kernel.name: facts for facts in base.kernels}
+    kernels = tuple(_kernel_reports(head, base_kernels))
+    return _FileResult(findings, kernels, Coverage(head.instructions, head.modelled, head.unknown))
+
+
+def _checked_base(
+    change: Change, head_text: str, target: Target, changes: ChangeSet, settings: Settings, request: Request
+) -> CheckedProgram | None:
+    """The same file at base, for the same target. A base that cannot be read compares as a new file: head is then
+    judged whole, which never hides a finding."""
+    if change.base is None:
+        return None
+    path = change.old_path or change.path
+    try:
+        text = _decoded_text(change.base)
+        if looks_like_amdgpu(text) is not True and text != head_text:
+            return None
+        options = _source_options(path, "base", target, changes, settings, request)
+        return check_text(path, text, target, options, settings.for_path(path).wave_size)
+    except GateError:
+        return None
+
+
+def _source_options(
+    path: str, side: Side, target: Target, changes: ChangeSet, settings: Settings, request: Request
+) -> SourceOptions:
+    configured = settings.for_path(path)
+
+    def read(included: str) -> str | None:
+        data = changes.read(side, included)
+        return None if data is None else _decoded_text(Version(included, data))
+
+    return SourceOptions(
+        defines={**configured.defines, **dict(request.defines)},
+        predefined=predefined_symbols(target),
+        include_paths=configured.include,
+        root=str(changes.root),
+        read=read,
+    )
+
+
+def _decoded_text(version: Version) -> str:
+    """The text of a file.
+
+    Raises:
+        GateError: the bytes are no text.
+    """
+    if b"\0" in version.data[:8192]:
+        raise GateError("this is a binary file, not assembly text", "name an assembly source file", version.path)
+    try:
+        return version.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = version.data.count(b"\n", 0, error.start) + 1
+        raise GateError(
+            f"byte 0x{version.data[error.start]:02x} is not valid UTF-8", "save the file as UTF-8", version.path, line
+        ) from error
+
+
+def _kernel_reports(head: CheckedProgram, base: dict[str, KernelFacts]) -> Iterator[KernelReport]:
+    only_kernels = bool(head.program.kernels)
+    for facts in head.kernels:
+        if only_kernels and not facts.kernel.is_kernel:
+            continue
+        metrics = kernel_metrics(facts)
+        before = base.get(facts.kernel.name)
+        base_metrics = kernel_metrics(before) if before is not None else None
+        yield KernelReport(
+            name=facts.kernel.name,
+            file=head.program.path,
+            gpu=facts.kernel.target.name,
+            metrics=metrics,
+            base=base_metrics,
+            delta=metric_delta(metrics, base_metrics) if base_metrics is not None else None,
+            blocks=tuple(_block_reports(facts)),
+        )
+
+
+def _block_reports(facts: KernelFacts) -> Iterator[BlockReport]:
+    kernel = facts.kernel
+    depths = loop_depths(kernel.blocks)
+    for block in kernel.blocks:
+        yield BlockReport(
+            label=block.label or kernel.name,
+            line=kernel.instructions[block.first].statement.outer_place.line,
+            end_line=kernel.instructions[block.end - 1].statement.outer_place.line,
+            instructions=block.end - block.first,
+            loop_depth=depths[block.number],
+        )

@@ -1,0 +1,158 @@
+"""Statements of one file -> program: functions with decoded instructions, labels, blocks, descriptor and metadata."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from asmevo_gate.isa.decoder import Isa, isa_for
+from asmevo_gate.isa.instruction import NotDecoded
+from asmevo_gate.isa.targets import Target
+from asmevo_gate.program.control_flow import build_blocks
+from asmevo_gate.program.descriptor import Descriptor, parse_descriptors
+from asmevo_gate.program.metadata import KernelMetadata, Metadata, parse_metadata
+from asmevo_gate.program.model import Function, Instruction, Program
+from asmevo_gate.source.statement import Kind, Source, Statement
+
+_DATA_SECTIONS = (".rodata", ".data", ".bss", ".note", ".debug", ".comment", ".AMDGPU", ".amdgpu", ".llvm", ".eh_frame")
+
+
+@dataclass
+class _Body:
+    """One function while it is collected."""
+
+    name: str
+    entry: Statement | None
+    statements: list[Statement] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+
+
+def build_program(source: Source, target: Target, wave_size: int | None = None) -> Program:
+    """The program of a parsed file for one target.
+
+    ``wave_size`` is what the user or the target features ask for; a descriptor or metadata of the kernel wins over
+    it, the target's default holds otherwise.
+    """
+    descriptors = parse_descriptors(source)
+    metadata = parse_metadata(source)
+    kernel_metadata = {kernel.name: kernel for kernel in metadata.kernels} if metadata else {}
+    bodies = _split_functions(source, set(descriptors) | set(kernel_metadata))
+    functions = tuple(
+        _build_function(body, target, wave_size, descriptors.get(body.name), kernel_metadata.get(body.name))
+        for body in bodies
+    )
+    return Program(source.path, source, target, functions, metadata, _orphans(functions, descriptors, metadata))
+
+
+def _orphans(
+    functions: tuple[Function, ...], descriptors: dict[str, Descriptor], metadata: Metadata | None
+) -> tuple[tuple[Statement, str], ...]:
+    """Descriptors and metadata of kernels whose code is not in the file: nothing of them is checked."""
+    names = {function.name for function in functions}
+    found = [
+        (descriptor.opening, f"kernel descriptor of '{name}', but the file has no code with that label")
+        for name, descriptor in descriptors.items()
+        if name not in names and descriptor.opening is not None
+    ]
+    if metadata and metadata.opening:
+        found += [
+            (metadata.opening, f"metadata of kernel '{kernel.name}', but the file has no code with that label")
+            for kernel in metadata.kernels
+            if kernel.name not in names and kernel.name not in descriptors
+        ]
+    return tuple(found)
+
+
+def _split_functions(source: Source, kernel_names: set[str]) -> list[_Body]:
+    """Cut the code of each section at the labels that start a function.
+
+    A label starts a function when it is declared ``.type NAME,@function`` or a descriptor or metadata names it. Code
+    before the first such label (or all of it, in a file that declares none) is a function named after its first
+    label or after the file.
+    """
+    starts = kernel_names | _declared_functions(source)
+    bodies: list[_Body] = []
+    open_in: dict[str, _Body] = {}
+    waiting: dict[str, list[Statement]] = {}
+    for statement in source.statements:
+        kind = statement.kind
+        if kind is Kind.INSTRUCTION or (kind is Kind.DATA and statement.section in open_in):
+            if _holds_data(statement.section):
+                continue
+            body = open_in.get(statement.section)
+            if body is None:
+                labels = waiting.get(statement.section, [])
+                name = labels[0].name if labels else PurePath(source.path).stem
+                body = _Body(name, labels[0] if labels else None, labels={label.name: 0 for label in labels})
+                open_in[statement.section] = body
+                bodies.append(body)
+            body.statements.append(statement)
+        elif kind is Kind.LABEL and not _holds_data(statement.section):
+            if statement.name in starts:
+                body = _Body(statement.name, statement, labels={statement.name: 0})
+                open_in[statement.section] = body
+                bodies.append(body)
+            elif statement.section in open_in:
+                body = open_in[statement.section]
+                body.labels.setdefault(statement.name, len(body.statements))
+            else:
+                waiting.setdefault(statement.section, []).append(statement)
+    return [body for body in bodies if body.statements or body.name in kernel_names]
+
+
+def _holds_data(section: str) -> bool:
+    return section.startswith(_DATA_SECTIONS)
+
+
+def _declared_functions(source: Source) -> set[str]:
+    declared = set()
+    for statement in source.statements:
+        if statement.kind is Kind.DIRECTIVE and statement.name == ".type":
+            name, _, kind = statement.rest.partition(",")
+            if kind.strip().lstrip("@%").strip('"') in ("function", "STT_FUNC"):
+                declared.add(name.strip().strip('"'))
+        elif statement.kind is Kind.DIRECTIVE and statement.name == ".amdgpu_hsa_kernel":
+            declared.add(statement.rest.strip())
+    return declared
+
+
+def _build_function(
+    body: _Body,
+    target: Target,
+    wave_size: int | None,
+    descriptor: Descriptor | None,
+    metadata: KernelMetadata | None,
+) -> Function:
+    wave = _wave_size(target, wave_size, descriptor, metadata)
+    isa = isa_for(target, wave)
+    instructions = tuple(
+        _instruction(index, statement, isa) for index, statement in enumerate(body.statements)
+    )
+    blocks = build_blocks(instructions, body.labels)
+    return Function(body.name, target, wave, instructions, body.labels, blocks, body.entry, descriptor, metadata)
+
+
+def _instruction(index: int, statement: Statement, isa: Isa) -> Instruction:
+    if statement.kind is Kind.DATA:
+        reason = "machine words in code; only an assembler and a disassembler can tell what they do"
+        return Instruction(index, statement, None, NotDecoded(statement.text, statement.name, "machine_words", reason))
+    meaning = isa.decode(statement.text)
+    if isinstance(meaning, NotDecoded):
+        return Instruction(index, statement, None, meaning)
+    return Instruction(index, statement, meaning)
+
+
+def _wave_size(
+    target: Target, asked: int | None, descriptor: Descriptor | None, metadata: KernelMetadata | None
+) -> int:
+    """Wave size of a kernel: descriptor, then metadata, then what was asked for, then the target's default.
+
+    ``.amdhsa_wavefront_size32`` (AMDGPUUsage, code object V3 directives) is absent on targets with one size.
+    """
+    if descriptor is not None and "wavefront_size32" in descriptor.values:
+        return 32 if descriptor.values["wavefront_size32"] else 64
+    if metadata is not None and metadata.values.get(".wavefront_size") in target.wave_sizes:
+        return int(metadata.values[".wavefront_size"])
+    if asked in target.wave_sizes:
+        return int(asked)
+    return target.wave_sizes[0]

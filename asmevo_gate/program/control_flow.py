@@ -1,0 +1,126 @@
+"""Basic blocks and the edges between them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from asmevo_gate.isa.instruction import Op, Operand
+from asmevo_gate.program.model import Block, Instruction
+
+_ENDS_BLOCK = Op.BRANCH | Op.TERMINATOR | Op.INDIRECT
+_SYMBOL = re.compile(r"^[A-Za-z_.$@][\w.$@]*$")
+_DIFFERENCE = re.compile(r"(?P<label>[A-Za-z_.$][\w.$]*)\s*(?:@\w+(?:@\w+)?|-)")
+_PC_WINDOW = 12
+"""How many instructions back the s_getpc_b64 of an indirect branch is looked for."""
+
+
+def build_blocks(instructions: tuple[Instruction, ...], labels: dict[str, int]) -> tuple[Block, ...]:
+    """The basic blocks of a function in program order, block 0 being the entry.
+
+    Every label starts a block, and so does whatever follows a branch or a terminator. An edge that cannot be
+    resolved is never dropped: the block's ``leaves`` says why.
+    """
+    if not instructions:
+        return ()
+    count = len(instructions)
+    leaders = {0} | {index for index in labels.values() if index < count}
+    for instruction in instructions:
+        decoded = instruction.decoded
+        if decoded is not None and decoded.classes & _ENDS_BLOCK and instruction.index + 1 < count:
+            leaders.add(instruction.index + 1)
+    starts = sorted(leaders)
+    ends = [*starts[1:], count]
+    label_at: dict[int, str] = {}
+    for name, index in labels.items():
+        label_at.setdefault(index, name)
+
+    def block_of(index: int) -> int:
+        return bisect_right(starts, index) - 1
+
+    successors: list[tuple[int, ...]] = []
+    leaves: list[str] = []
+    falls_off: list[bool] = []
+    for end in ends:
+        targets, falls_through, reason = _edges(instructions, end - 1, labels)
+        reached = [block_of(index) for index in targets if index < count]
+        runs_off = any(index >= count for index in targets) or (falls_through and end == count)
+        if falls_through and end < count:
+            reached.append(block_of(end))
+        successors.append(tuple(dict.fromkeys(reached)))
+        leaves.append(reason)
+        falls_off.append(runs_off)
+    predecessors: list[list[int]] = [[] for _ in starts]
+    for number, reached_blocks in enumerate(successors):
+        for successor in reached_blocks:
+            predecessors[successor].append(number)
+    return tuple(
+        Block(
+            number, label_at.get(starts[number], ""), starts[number], ends[number], successors[number],
+            tuple(predecessors[number]), leaves[number], falls_off[number],
+        )
+        for number in range(len(starts))
+    )  # fmt: skip
+
+
+def _edges(
+    instructions: tuple[Instruction, ...], last: int, labels: dict[str, int]
+) -> tuple[list[int], bool, str]:
+    """Where control goes after ``instructions[last]``: target indices, whether it may fall through, and why it may
+    go somewhere unknown (or ``""``)."""
+    decoded = instructions[last].decoded
+    if decoded is None or not decoded.classes & _ENDS_BLOCK:
+        return [], True, ""
+    if decoded.classes & Op.CALL:
+        # The callee returns behind the call; what it does in between is for the analyses to assume.
+        return [], True, ""
+    if decoded.classes & Op.INDIRECT:
+        target = _long_branch_target(instructions, last, labels)
+        if target is not None:
+            return [target], False, ""
+        if decoded.base == "s_setpc_b64":
+            return [], False, "indirect branch: the target of s_setpc_b64 is not known"
+        return [], False, f"indirect branch: the target of {decoded.base} is not known"
+    if decoded.classes & Op.BRANCH:
+        falls_through = bool(decoded.classes & Op.CONDITIONAL)
+        operand = decoded.operands[-1] if decoded.operands else None
+        index, reason = _branch_target(operand, labels)
+        return ([] if index is None else [index]), falls_through, reason
+    return [], False, ""
+
+
+def _branch_target(operand: Operand | None, labels: dict[str, int]) -> tuple[int | None, str]:
+    text = operand.text.strip() if operand else ""
+    if text in labels:
+        return labels[text], ""
+    if _SYMBOL.match(text):
+        return None, f"branch to '{text}', which is not a label of this function"
+    return None, f"branch to '{text}': an offset or expression is not followed"
+
+
+def _long_branch_target(
+    instructions: tuple[Instruction, ...], last: int, labels: dict[str, int]
+) -> int | None:
+    """Target of the long branch that LLVM makes of a branch out of range (BranchRelaxation):
+    ``s_getpc_b64 P; s_add_u32 P.lo, P.lo, (LABEL-after)&mask; s_addc_u32 P.hi, ...; s_setpc_b64 P``."""
+    branch = instructions[last].decoded
+    if branch is None or not branch.operands:
+        return None
+    pair = branch.operands[-1].mask
+    found: str | None = None
+    for instruction in reversed(instructions[max(0, last - _PC_WINDOW) : last]):
+        decoded = instruction.decoded
+        if decoded is None or decoded.classes & _ENDS_BLOCK:
+            return None
+        if not decoded.writes & pair:
+            continue
+        if decoded.base == "s_getpc_b64":
+            return labels.get(found) if found else None
+        if decoded.base not in ("s_add_u32", "s_addc_u32", "s_add_i32", "s_sext_i32_i16", "s_add_nc_u64", "s_add_co_u32", "s_add_co_ci_u32", "s_add_u64"):
+            return None
+        names = [match["label"] for op in decoded.operands for match in _DIFFERENCE.finditer(op.text.lstrip("("))]
+        names = [name for name in names if name in labels]
+        if names and found not in (None, names[0]):
+            return None
+        found = names[0] if names else found
+    return None

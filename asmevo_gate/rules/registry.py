@@ -1,0 +1,43 @@
+"""Every rule of the package, found by its file: adding a rule is adding a file."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+
+from asmevo_gate.errors import UsageError
+from asmevo_gate.rules.rule import Rule
+
+_NOT_RULES = {"__init__", "rule", "registry", "facts", "documentation"}
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """One instance of each rule class, ordered by id."""
+    rules: dict[str, Rule] = {}
+    for entry in sorted(files("asmevo_gate.rules").iterdir(), key=lambda entry: entry.name):
+        stem, dot, suffix = entry.name.partition(".")
+        if not dot or suffix != "py" or stem in _NOT_RULES:
+            continue
+        module = import_module(f"asmevo_gate.rules.{stem}")
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, Rule) and value.__module__ == module.__name__:
+                rule = value()
+                if rule.id in rules:
+                    raise AssertionError(f"two rules have the id {rule.id}")
+                rules[rule.id] = rule
+    return tuple(rules[key] for key in sorted(rules))
+
+
+def find_rule(rule_id: str) -> Rule:
+    """The rule with this id.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for rule in all_rules():
+        if rule.id == rule_id:
+            return rule
+    near = [rule.id for rule in all_rules() if rule_id.split(".")[0] == rule.id.split(".")[0]]
+    raise UsageError(f"there is no rule '{rule_id}'", f"rules of that group: {', '.join(near)}" if near else "see: asmevo-gate rules")
