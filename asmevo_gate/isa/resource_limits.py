@@ -24,9 +24,12 @@ class RegisterFile(msgspec.Struct, frozen=True):
 
 
 class SgprLimits(msgspec.Struct, frozen=True):
-    """SGPR allocation. ``waves_by_count`` are steps (largest count, waves), the last count open (``None``); empty
-    where SGPRs do not limit occupancy. ``extra`` registers follow the numbered ones: the largest entry in use
-    counts, ``always`` is in use on every kernel. ``fixed`` is what every wave gets where that does not vary."""
+    """SGPR allocation.
+
+    ``waves_by_count`` are steps (largest count, waves), the last count open (``None``); empty where SGPRs
+    do not limit occupancy. ``extra`` registers follow the numbered ones: the largest entry in use counts,
+    ``always`` is in use on every kernel. ``fixed`` is what every wave gets where that does not vary.
+    """
 
     granule: int | None
     encoding_granule: int | None
@@ -36,7 +39,7 @@ class SgprLimits(msgspec.Struct, frozen=True):
 
 
 class SharingBlock(msgspec.Struct, frozen=True):
-    """What the waves of one work-group share: a compute unit, or a work-group processor (two compute units)."""
+    """What the waves of a work-group share: a compute unit or a work-group processor (two compute units)."""
 
     eus: int
     """SIMDs."""
@@ -46,8 +49,8 @@ class SharingBlock(msgspec.Struct, frozen=True):
 
 
 class ResourceLimits(msgspec.Struct, frozen=True):
-    """All limits of a GPU. ``vgpr`` is keyed by wave size; ``sharing`` by ``cu`` and, in GPUs with that mode, ``wgp``.
-    ``lds_granule`` is the allocation granule in bytes."""
+    """All limits of a GPU. ``vgpr`` is keyed by wave size; ``sharing`` by ``cu`` and, where that mode exists,
+    ``wgp``. ``lds_granule`` is the allocation granule in bytes."""
 
     vgpr: dict[int, RegisterFile]
     max_waves_per_eu: int
@@ -58,8 +61,8 @@ class ResourceLimits(msgspec.Struct, frozen=True):
 
 
 class DirectiveFacts(msgspec.Struct, frozen=True):
-    """An ``.amdhsa_`` directive: ``default`` (a number, ``target`` when the target decides, ``required``), width of its
-    field, and the targets that have it (``all`` or names of :attr:`Target.table`)."""
+    """An ``.amdhsa_`` directive: ``default`` (a number, ``target`` when the target decides, ``required``),
+    width of its field, and the targets that have it (``all`` or names of :attr:`Target.table`)."""
 
     default: int | str
     bits: int
@@ -96,8 +99,8 @@ def extra_sgprs(target: Target, vcc: bool, flat_scratch: bool, xnack: bool) -> i
 
 
 def total_vgprs(target: Target, vgprs: int, agprs: int) -> int:
-    """Registers that a kernel takes from the VGPR file (LLVM getTotalNumVGPRs): AGPRs follow the VGPRs at a multiple
-    of four in a unified file, and have a file of their own otherwise."""
+    """Registers that a kernel takes from the VGPR file (LLVM getTotalNumVGPRs): AGPRs follow the VGPRs at a
+    multiple of four in a unified file, and have a file of their own otherwise."""
     if is_unified(target) and agprs:
         return (vgprs + 3) // 4 * 4 + agprs
     return max(vgprs, agprs)
