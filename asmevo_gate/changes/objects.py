@@ -18,11 +18,11 @@ class Objects:
     """
 
     def __init__(self, directory: Path, selection: Selection) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
         self._directory = directory
         self._file_limit = selection.max_file_bytes
         self._total_limit = selection.max_total_bytes
         self._total = 0
-        self._process: subprocess.Popen[bytes] | None = None
 
     def read(self, identifier: str, path: str) -> bytes:
         """The bytes of a blob. ``path`` is for the messages.
@@ -52,7 +52,11 @@ class Objects:
         if process is None:
             return
         process.kill()  # it holds nothing that could be lost
-        process.communicate()
+        with process:  # closes the pipes and waits
+            pass
+
+    def __del__(self) -> None:
+        self.close()
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:

@@ -69,11 +69,27 @@ def _translate(text: str) -> str:
             out.append("[^/]")
             at += 1
         elif text[at] == "[" and (end := text.find("]", at + 2)) != -1:
-            body = text[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
-            negated = body.startswith(("!", "^"))
-            out.append(f"(?!/)[{'^' if negated else ''}{body[1:] if negated else body}]")
+            out.append(_set(text[at + 1 : end]))
             at = end + 1
         else:
             out.append(re.escape(text[at]))
             at += 1
     return f"(?:{''.join(out)})"
+
+
+def _set(body: str) -> str:
+    """The expression of a set of characters, given what is between its brackets."""
+    negated = body.startswith(("!", "^"))
+    items: list[str] = []
+    rest = body[1:] if negated else body
+    while rest:
+        if len(rest) >= 3 and rest[1] == "-":
+            if rest[0] <= rest[2]:
+                items.append(f"{re.escape(rest[0])}-{re.escape(rest[2])}")
+            rest = rest[3:]
+        else:
+            items.append(re.escape(rest[0]))
+            rest = rest[1:]
+    if not items:
+        return "[^/]" if negated else "(?!)"
+    return f"(?!/)[{'^' if negated else ''}{''.join(items)}]"
