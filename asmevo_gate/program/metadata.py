@@ -142,7 +142,7 @@ def _read_yaml(text: str, opening: Statement) -> tuple[object, dict[str, int]]:
     builder = _Builder()
     try:
         for count, event in enumerate(_events(text)):
-            line = first + event.start_mark.line
+            line = first + (event.start_mark.line if event.start_mark else 0)
             if count > MAX_VALUES or len(builder.open) > MAX_DEPTH:
                 limit = f"{MAX_VALUES} values" if count > MAX_VALUES else f"{MAX_DEPTH} levels"
                 raise LimitError(f"metadata with more than {limit}", "", file, line)
