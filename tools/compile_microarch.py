@@ -43,9 +43,7 @@ def main() -> int:
     stale = stale_files()
     if arguments.check:
         for name in stale:
-            print(
-                f"microarch/compiled/{name} is stale: run python tools/compile_microarch.py", file=sys.stderr
-            )
+            print(f"microarch/compiled/{name} is stale: run python tools/compile_microarch.py", file=sys.stderr)
         return 1 if stale else 0
     wanted = compiled_files()
     (MICROARCH / "compiled").mkdir(exist_ok=True)

@@ -41,7 +41,14 @@ def _make_repository(folder: Path) -> None:
     _git(folder, "commit", "--quiet", "--message", "Add three kernels")
     _git(folder, "checkout", "--quiet", "-b", "faster")
     shutil.copytree(ROOT / "examples" / "change", folder / "kernels", dirs_exist_ok=True)
-    _git(folder, "commit", "--quiet", "--all", "--message", "Renumber registers of saxpy, drop a wait of block_sum")
+    _git(
+        folder,
+        "commit",
+        "--quiet",
+        "--all",
+        "--message",
+        "Renumber registers of saxpy, drop a wait of block_sum",
+    )
 
 
 def _git(folder: Path, *arguments: str) -> None:

@@ -17,11 +17,17 @@ from dataclasses import dataclass
 from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
 from asmevo_gate.analysis.initial_state import initial_registers
 from asmevo_gate.isa.instruction import MATRIX, Decoded, Op
-from asmevo_gate.isa.registers import AGPRS, EXEC, SGPR, VECTOR, VGPR, VGPRS, bits
+from asmevo_gate.isa.registers import AGPRS, SGPR, VECTOR, VGPR, VGPRS, bits
 from asmevo_gate.program.model import Block, Function
 
 _IGNORES_EXEC = MATRIX | Op.ACCVGPR
-_LANE_ACCESS = ("v_readlane_b32", "v_readfirstlane_b32", "v_writelane_b32", "v_permlane16_b32", "v_permlanex16_b32")
+_LANE_ACCESS = (
+    "v_readlane_b32",
+    "v_readfirstlane_b32",
+    "v_writelane_b32",
+    "v_permlane16_b32",
+    "v_permlanex16_b32",
+)
 
 CALL_READS = bits(VGPR.start, 32) | bits(SGPR.start, 32)
 """Argument registers of the AMDGPU calling convention (AMDGPUUsage, "Non-Kernel Functions": v0-v31, s0-s31)."""

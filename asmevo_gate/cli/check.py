@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -22,12 +23,28 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1)
 @click.option("--base", metavar="REV", help="Compare with the merge base of REV and head.")
 @click.option("--head", metavar="REV", help="The commit to check (default: the work tree's HEAD).")
-@click.option("--gpu", "gpus", multiple=True, metavar="GPU", help="Check for this GPU whatever the file says (repeatable).")
+@click.option(
+    "--gpu",
+    "gpus",
+    multiple=True,
+    metavar="GPU",
+    help="Check for this GPU whatever the file says (repeatable).",
+)
 @click.option("--rocm", metavar="VERSION", help="ROCm version whose constraint files hold.")
 @click.option("-D", "--define", "defines", multiple=True, metavar="NAME=VALUE", help="Define an assembler symbol.")
 @click.option("--format", "format_", default="terminal", show_default=True, help="Format on standard output.")
-@click.option("--output", "outputs", multiple=True, metavar="FORMAT=PATH", help="Also write this format to a file (repeatable).")
-@click.option("--fail-on", type=click.Choice(["error", "warning", "info", "never"]), help="Least severity that fails the gate.")
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT=PATH",
+    help="Also write this format to a file (repeatable).",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "info", "never"]),
+    help="Least severity that fails the gate.",
+)
 @click.option("--baseline", metavar="FILE", help="Known findings that do not fail the gate.")
 @click.option("--allow-not-checked", is_flag=True, help="Exit 0 also when part of the code could not be modelled.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the numbers also when the gate passes.")
@@ -60,21 +77,19 @@ def command(
     return exit_code(report.verdict, report.execution, allow_not_checked or settings.allow_not_checked)
 
 
-def _changes(
-    paths: tuple[str, ...], base: str | None, head: str | None, here: Path, selection: Selection
-) -> ChangeSet:
-    from asmevo_gate.changes.comparison import named_files, range_changes, staged_changes, standard_input
+def _changes(paths: tuple[str, ...], base: str | None, head: str | None, here: Path, selection: Selection) -> ChangeSet:
+    from asmevo_gate.changes import hook_changes, named_files, range_changes, staged_changes, standard_input
 
     if head and not base:
         raise UsageError("--head needs --base", "name the revision to compare with: --base main")
     if "-" in paths:
         if len(paths) > 1 or base:
             raise UsageError("standard input (-) is checked alone", "leave out the other files and --base")
-        return standard_input(sys.stdin.buffer, "<stdin>", here)
+        return standard_input(sys.stdin.buffer, "<stdin>", here, selection)
     if base:
         return range_changes(here, base, head, selection)
     if paths:
-        return named_files(paths, here, selection)
+        return hook_changes(paths, here, selection) if _run_by_pre_commit() else named_files(paths, here, selection)
     return staged_changes(here, selection)
 
 
@@ -95,12 +110,17 @@ def _run(
         gpus=gpus,
         rocm=rocm or settings.rocm,
         fail_on=_severity(fail_on or settings.fail_on),
-        named=bool(paths),
+        named=bool(paths) and not _run_by_pre_commit(),
         defines=tuple(_definition(text) for text in defines),
         command=_command_line(sys.argv[1:]),
     )
     baseline_path = Path(baseline) if baseline else settings.baseline
     return run_gate(changes, settings, request, read_baseline(baseline_path) if baseline_path else None)
+
+
+def _run_by_pre_commit() -> bool:
+    """pre-commit sets this for every hook (pre_commit/commands/run.py)."""
+    return os.environ.get("PRE_COMMIT") == "1"
 
 
 def _severity(text: str) -> Severity | None:
@@ -123,7 +143,8 @@ def _write(
     report: Report, changes: ChangeSet, format_: str, outputs: tuple[str, ...], fail_on: str, verbose: bool
 ) -> None:
     from asmevo_gate.report.context import RenderContext, rule_help
-    from asmevo_gate.report.writing import render, write_outputs
+    from asmevo_gate.report.formats import format_name, renderer
+    from asmevo_gate.report.writing import parse_outputs, write_outputs
     from asmevo_gate.rules.registry import all_rules
 
     context = RenderContext(
@@ -134,8 +155,9 @@ def _write(
         colour=sys.stdout.isatty(),
         verbose=verbose,
     )
-    write_outputs(outputs, report, context)
-    click.echo(render(format_, report, context), nl=False)
+    shown = renderer(format_name(format_))(report, context)
+    write_outputs(parse_outputs(outputs), report, context)
+    click.echo(shown, nl=False)
 
 
 def _sources(report: Report, changes: ChangeSet) -> dict[str, str]:

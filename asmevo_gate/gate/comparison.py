@@ -13,8 +13,7 @@ def mark_new(findings: Iterable[Finding], known: Iterable[str]) -> tuple[Finding
     """Set ``new`` to false on the findings whose fingerprint is known (at base or in the baseline)."""
     known = frozenset(known)
     return tuple(
-        msgspec.structs.replace(finding, new=False) if finding.fingerprint in known else finding
-        for finding in findings
+        msgspec.structs.replace(finding, new=False) if finding.fingerprint in known else finding for finding in findings
     )
 
 

@@ -9,11 +9,13 @@ from asmevo_gate.errors import GateError
 from asmevo_gate.gate.result import Metrics, Unknown
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.program.builder import build_program
+from asmevo_gate.program.control_flow import RETURN
 from asmevo_gate.program.model import Program
 from asmevo_gate.rules.facts import FileFacts, KernelFacts
 from asmevo_gate.rules.registry import all_rules
 from asmevo_gate.rules.rule import Rule, Violation
-from asmevo_gate.source.parser import SourceOptions, parse_source
+from asmevo_gate.source.options import SourceOptions
+from asmevo_gate.source.parser import parse_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,7 @@ def check_text(
             raise GateError(problem.message, problem.repair, problem.place.file, problem.place.line)
     program = build_program(source, target, wave_size)
     base_kernels = {facts.kernel.name: facts for facts in base.kernels} if base else {}
-    kernels = tuple(
-        KernelFacts(program, function, base_kernels.get(function.name)) for function in program.functions
-    )
+    kernels = tuple(KernelFacts(program, function, base_kernels.get(function.name)) for function in program.functions)
     rules = [rule for rule in all_rules() if rule_filter is None or rule_filter(rule)]
     violations = tuple(_violations(rules, FileFacts(program, kernels)))
     total = sum(len(function.instructions) for function in program.functions)
@@ -90,7 +90,7 @@ def _unknown(program: Program) -> Iterator[Unknown]:
                 place = instruction.statement.place
                 yield Unknown(place.file, place.line, instruction.statement.text, instruction.unknown.reason)
         for block in function.blocks:
-            if block.leaves and block.leaves != "return":
+            if block.leaves and block.leaves != RETURN:
                 statement = function.instructions[block.end - 1].statement
                 yield Unknown(statement.place.file, statement.place.line, statement.text, block.leaves)
 
@@ -106,6 +106,6 @@ def kernel_metrics(facts: KernelFacts) -> Metrics:
         sgpr_allocated=resources.sgpr_allocated,
         lds_bytes=resources.lds_bytes,
         scratch_bytes=resources.scratch_bytes,
-        occupancy_waves_per_simd=resources.occupancy,
+        occupancy_waves_per_simd=resources.occupancy_waves_per_simd,
         instructions=len(facts.kernel.instructions),
     )

@@ -23,9 +23,7 @@ def findings_of(checked: CheckedProgram, severities: Mapping[str, Severity]) -> 
     return tuple(_distinct(made))
 
 
-def _finding(
-    found: FoundViolation, source: Source, severities: Mapping[str, Severity], gpu: str
-) -> Finding:
+def _finding(found: FoundViolation, source: Source, severities: Mapping[str, Severity], gpu: str) -> Finding:
     violation = found.violation
     rule_id = violation.rule or found.rule.id
     outer = violation.frames[0].place if violation.frames else violation.place

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-
 from asmevo_gate import __version__
 from asmevo_gate.analysis.loops import loop_depths
 from asmevo_gate.changes.model import Change, ChangeSet, Side, Version
@@ -32,8 +31,9 @@ from asmevo_gate.source.recognise import looks_like_amdgpu
 class Request:
     """What the user asked for, beyond the settings.
 
-    ``gpus`` are target names or ids that override what files say; ``named`` is true when files were named by hand, so
-    that one which does not look like AMDGPU assembly is an error and not skipped.
+    ``gpus`` are target names or ids that override what files say; ``named`` is true when files were named by hand: one
+    that does not look like AMDGPU assembly is then an error and not skipped, and every finding in a file counts,
+    also one that its committed version has.
     """
 
     gpus: tuple[str, ...] = ()
@@ -121,7 +121,8 @@ def _check_target(
     findings = apply_suppressions(change.path, findings_of(head, severities), read_suppressions(text))
     base_kernels: dict[str, KernelFacts] = {}
     if base is not None:
-        findings = mark_new(findings, (finding.fingerprint for finding in findings_of(base, severities)))
+        if not request.named:
+            findings = mark_new(findings, (finding.fingerprint for finding in findings_of(base, severities)))
         base_kernels = {facts.kernel.name: facts for facts in base.kernels}
     kernels = tuple(_kernel_reports(head, base_kernels))
     return _FileResult(findings, kernels, Coverage(head.instructions, head.modelled, head.unknown))
@@ -156,7 +157,7 @@ def _source_options(
 
     return SourceOptions(
         defines={**configured.defines, **dict(request.defines)},
-        predefined=predefined_symbols(target),
+        predefined=target.predefined_symbols,
         include_paths=configured.include,
         root=str(changes.root),
         read=read,
@@ -176,7 +177,10 @@ def _decoded_text(version: Version) -> str:
     except UnicodeDecodeError as error:
         line = version.data.count(b"\n", 0, error.start) + 1
         raise GateError(
-            f"byte 0x{version.data[error.start]:02x} is not valid UTF-8", "save the file as UTF-8", version.path, line
+            f"byte 0x{version.data[error.start]:02x} is not valid UTF-8",
+            "save the file as UTF-8",
+            version.path,
+            line,
         ) from error
 
 

@@ -54,7 +54,9 @@ def apply_suppressions(
     for suppression in suppressions:
         if not suppression.rules or not suppression.reason:
             lacks = "no rule in brackets" if not suppression.rules else "no reason"
-            result.append(_complaint(path, suppression, "error", f"this suppression has {lacks}, so it suppresses nothing"))
+            result.append(
+                _complaint(path, suppression, "error", f"this suppression has {lacks}, so it suppresses nothing")
+            )
         elif suppression not in used:
             names = ", ".join(suppression.rules)
             result.append(_complaint(path, suppression, "warning", f"nothing to suppress here for {names}"))

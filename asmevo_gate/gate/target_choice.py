@@ -28,9 +28,7 @@ def named_target(path: str, text: str) -> Target | None:
     return None
 
 
-def choose_targets(
-    path: str, text: str, asked: tuple[str, ...], configured: tuple[str, ...]
-) -> tuple[Target, ...]:
+def choose_targets(path: str, text: str, asked: tuple[str, ...], configured: tuple[str, ...]) -> tuple[Target, ...]:
     """The targets to check a file for: ``--gpu``, else the file's own, else the settings for its path.
 
     Raises:

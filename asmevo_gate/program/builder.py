@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from asmevo_gate.isa.decoder import Isa, isa_for
-from asmevo_gate.isa.instruction import NotDecoded
+from asmevo_gate.isa.instruction import NotDecoded, Op
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.program.control_flow import build_blocks
 from asmevo_gate.program.descriptor import Descriptor, parse_descriptors
@@ -14,7 +14,18 @@ from asmevo_gate.program.metadata import KernelMetadata, Metadata, parse_metadat
 from asmevo_gate.program.model import Function, Instruction, Program
 from asmevo_gate.source.statement import Kind, Source, Statement
 
-_DATA_SECTIONS = (".rodata", ".data", ".bss", ".note", ".debug", ".comment", ".AMDGPU", ".amdgpu", ".llvm", ".eh_frame")
+_DATA_SECTIONS = (
+    ".rodata",
+    ".data",
+    ".bss",
+    ".note",
+    ".debug",
+    ".comment",
+    ".AMDGPU",
+    ".amdgpu",
+    ".llvm",
+    ".eh_frame",
+)
 
 
 @dataclass
@@ -33,7 +44,7 @@ def build_program(source: Source, target: Target, wave_size: int | None = None) 
     ``wave_size`` is what the user or the target features ask for; a descriptor or metadata of the kernel wins over
     it, the target's default holds otherwise.
     """
-    descriptors = parse_descriptors(source)
+    descriptors = parse_descriptors(source, target)
     metadata = parse_metadata(source)
     kernel_metadata = {kernel.name: kernel for kernel in metadata.kernels} if metadata else {}
     bodies = _split_functions(source, set(descriptors) | set(kernel_metadata))
@@ -56,7 +67,10 @@ def _orphans(
     ]
     if metadata and metadata.opening:
         found += [
-            (metadata.opening, f"metadata of kernel '{kernel.name}', but the file has no code with that label")
+            (
+                metadata.opening,
+                f"metadata of kernel '{kernel.name}', but the file has no code with that label",
+            )
             for kernel in metadata.kernels
             if kernel.name not in names and kernel.name not in descriptors
         ]
@@ -76,7 +90,7 @@ def _split_functions(source: Source, kernel_names: set[str]) -> list[_Body]:
     waiting: dict[str, list[Statement]] = {}
     for statement in source.statements:
         kind = statement.kind
-        if kind is Kind.INSTRUCTION or (kind is Kind.DATA and statement.section in open_in):
+        if kind is Kind.INSTRUCTION or kind is Kind.DATA:
             if _holds_data(statement.section):
                 continue
             body = open_in.get(statement.section)
@@ -125,11 +139,23 @@ def _build_function(
 ) -> Function:
     wave = _wave_size(target, wave_size, descriptor, metadata)
     isa = isa_for(target, wave)
-    instructions = tuple(
-        _instruction(index, statement, isa) for index, statement in enumerate(body.statements)
+    instructions = _without_padding(
+        tuple(_instruction(index, statement, isa) for index, statement in enumerate(body.statements))
     )
     blocks = build_blocks(instructions, body.labels)
     return Function(body.name, target, wave, instructions, body.labels, blocks, body.entry, descriptor, metadata)
+
+
+def _without_padding(instructions: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
+    """Drop the words behind the last instruction when that one ends the wave or jumps: nothing runs into them.
+
+    Assemblers and compilers pad code there (``s_code_end``, for the instruction prefetcher).
+    """
+    end = len(instructions)
+    while end and instructions[end - 1].statement.kind is Kind.DATA:
+        end -= 1
+    last = instructions[end - 1].decoded if end else None
+    return instructions[:end] if last is not None and last.classes & Op.TERMINATOR else instructions
 
 
 def _instruction(index: int, statement: Statement, isa: Isa) -> Instruction:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from asmevo_gate.isa.instruction import Op, Operand
+from asmevo_gate.isa.instruction import Decoded, Op, Operand
+from asmevo_gate.isa.registers import SGPR, bits
 from asmevo_gate.program.model import Block, Instruction
 
 _ENDS_BLOCK = Op.BRANCH | Op.TERMINATOR | Op.INDIRECT
 _SYMBOL = re.compile(r"^[A-Za-z_.$@][\w.$@]*$")
 _DIFFERENCE = re.compile(r"(?P<label>[A-Za-z_.$][\w.$]*)\s*(?:@\w+(?:@\w+)?|-)")
+RETURN = "return"
+"""``Block.leaves`` of a block that returns to the caller."""
+RETURN_ADDRESS = bits(SGPR.start + 30, 2)
+_ADDS_TO_PC = frozenset(
+    ["s_add_u32", "s_addc_u32", "s_add_i32", "s_add_u64", "s_add_nc_u64", "s_add_co_u32", "s_add_co_ci_u32"]
+)
 _PC_WINDOW = 12
 """How many instructions back the s_getpc_b64 of an indirect branch is looked for."""
 
@@ -63,9 +70,7 @@ def build_blocks(instructions: tuple[Instruction, ...], labels: dict[str, int]) 
     )  # fmt: skip
 
 
-def _edges(
-    instructions: tuple[Instruction, ...], last: int, labels: dict[str, int]
-) -> tuple[list[int], bool, str]:
+def _edges(instructions: tuple[Instruction, ...], last: int, labels: dict[str, int]) -> tuple[list[int], bool, str]:
     """Where control goes after ``instructions[last]``: target indices, whether it may fall through, and why it may
     go somewhere unknown (or ``""``)."""
     decoded = instructions[last].decoded
@@ -78,8 +83,8 @@ def _edges(
         target = _long_branch_target(instructions, last, labels)
         if target is not None:
             return [target], False, ""
-        if decoded.base == "s_setpc_b64":
-            return [], False, "indirect branch: the target of s_setpc_b64 is not known"
+        if decoded.base == "s_setpc_b64" and _is_return(instructions, decoded):
+            return [], False, RETURN
         return [], False, f"indirect branch: the target of {decoded.base} is not known"
     if decoded.classes & Op.BRANCH:
         falls_through = bool(decoded.classes & Op.CONDITIONAL)
@@ -87,6 +92,15 @@ def _edges(
         index, reason = _branch_target(operand, labels)
         return ([] if index is None else [index]), falls_through, reason
     return [], False, ""
+
+
+def _is_return(instructions: tuple[Instruction, ...], branch: Decoded) -> bool:
+    """A jump to the return address s[30:31] (AMDGPUUsage, "Non-Kernel Functions"), which nothing in the function
+    computes with s_getpc_b64."""
+    if branch.operands[-1].mask != RETURN_ADDRESS:
+        return False
+    computed = (one.decoded for one in instructions if one.decoded is not None)
+    return not any(one.base == "s_getpc_b64" and one.writes & RETURN_ADDRESS for one in computed)
 
 
 def _branch_target(operand: Operand | None, labels: dict[str, int]) -> tuple[int | None, str]:
@@ -98,9 +112,7 @@ def _branch_target(operand: Operand | None, labels: dict[str, int]) -> tuple[int
     return None, f"branch to '{text}': an offset or expression is not followed"
 
 
-def _long_branch_target(
-    instructions: tuple[Instruction, ...], last: int, labels: dict[str, int]
-) -> int | None:
+def _long_branch_target(instructions: tuple[Instruction, ...], last: int, labels: dict[str, int]) -> int | None:
     """Target of the long branch that LLVM makes of a branch out of range (BranchRelaxation):
     ``s_getpc_b64 P; s_add_u32 P.lo, P.lo, (LABEL-after)&mask; s_addc_u32 P.hi, ...; s_setpc_b64 P``."""
     branch = instructions[last].decoded
@@ -116,7 +128,7 @@ def _long_branch_target(
             continue
         if decoded.base == "s_getpc_b64":
             return labels.get(found) if found else None
-        if decoded.base not in ("s_add_u32", "s_addc_u32", "s_add_i32", "s_sext_i32_i16", "s_add_nc_u64", "s_add_co_u32", "s_add_co_ci_u32", "s_add_u64"):
+        if decoded.base not in _ADDS_TO_PC:
             return None
         names = [match["label"] for op in decoded.operands for match in _DIFFERENCE.finditer(op.text.lstrip("("))]
         names = [name for name in names if name in labels]

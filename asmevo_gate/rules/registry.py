@@ -40,4 +40,7 @@ def find_rule(rule_id: str) -> Rule:
         if rule.id == rule_id:
             return rule
     near = [rule.id for rule in all_rules() if rule_id.split(".")[0] == rule.id.split(".")[0]]
-    raise UsageError(f"there is no rule '{rule_id}'", f"rules of that group: {', '.join(near)}" if near else "see: asmevo-gate rules")
+    raise UsageError(
+        f"there is no rule '{rule_id}'",
+        f"rules of that group: {', '.join(near)}" if near else "see: asmevo-gate rules",
+    )

@@ -1,0 +1,94 @@
+"""Functions, blocks and edges of small programs."""
+
+from __future__ import annotations
+
+from asmevo_gate.isa.targets import parse_target
+from asmevo_gate.program.builder import build_program
+from asmevo_gate.program.control_flow import RETURN
+from asmevo_gate.program.model import Function, Program
+from asmevo_gate.source.parser import parse_source
+
+
+def program(text: str, gpu: str = "gfx90a") -> Program:
+    return build_program(parse_source("k.s", text), parse_target(gpu))
+
+
+def function(text: str, gpu: str = "gfx90a") -> Function:
+    (only,) = program(text, gpu).functions
+    return only
+
+
+def edges(one: Function) -> list[tuple[int, ...]]:
+    return [block.successors for block in one.blocks]
+
+
+def test_a_loop_has_a_back_edge_and_falls_through() -> None:
+    one = function("k:\n s_nop 0\n.L:\n s_sub_u32 s0, s0, 1\n s_cbranch_scc0 .L\n s_endpgm\n")
+    assert edges(one) == [(1,), (1, 2), ()]
+    assert [block.label for block in one.blocks] == ["k", ".L", ""]
+    assert one.blocks[1].predecessors == (0, 1)
+
+
+def test_a_branch_over_code_reaches_its_label_only() -> None:
+    one = function("k:\n s_branch .L\n s_nop 0\n.L:\n s_endpgm\n")
+    assert edges(one) == [(2,), (2,), ()]
+
+
+def test_running_past_the_last_instruction_is_noted() -> None:
+    assert function("k:\n s_nop 0\n v_mov_b32 v0, v1\n").blocks[-1].falls_off
+    assert not function("k:\n s_nop 0\n s_endpgm\n").blocks[-1].falls_off
+
+
+def test_a_branch_to_a_label_that_the_function_lacks_leaves_it_with_a_reason() -> None:
+    block = function("k:\n s_cbranch_scc0 elsewhere\n s_endpgm\n").blocks[0]
+    assert "elsewhere" in block.leaves
+    assert block.successors == (1,)
+
+
+def test_a_long_branch_is_followed() -> None:
+    one = function(
+        "k:\n s_getpc_b64 s[4:5]\n.Lpost:\n s_add_u32 s4, s4, (.Lfar-.Lpost)&4294967295\n"
+        " s_addc_u32 s5, s5, (.Lfar-.Lpost)>>32\n s_setpc_b64 s[4:5]\n s_nop 0\n.Lfar:\n s_endpgm\n"
+    )
+    last = next(block for block in one.blocks if block.label == ".Lfar")
+    jump = next(block for block in one.blocks if block.end == 4)
+    assert jump.successors == (last.number,)
+    assert jump.leaves == ""
+
+
+def test_a_jump_to_an_unknown_address_is_never_dropped() -> None:
+    block = function("k:\n s_setpc_b64 s[4:5]\n").blocks[0]
+    assert block.successors == ()
+    assert "s_setpc_b64" in block.leaves
+
+
+def test_a_jump_to_the_return_address_is_a_return() -> None:
+    assert function("f:\n s_nop 0\n s_setpc_b64 s[30:31]\n").blocks[0].leaves == RETURN
+
+
+def test_a_call_comes_back_behind_itself() -> None:
+    one = function("k:\n s_swappc_b64 s[30:31], s[4:5]\n s_endpgm\n")
+    assert edges(one) == [(1,), ()]
+
+
+def test_functions_start_at_declared_symbols() -> None:
+    one = program(".type a,@function\na:\n s_endpgm\n.Lx:\n s_nop 0\n.type b,@function\nb:\n s_setpc_b64 s[30:31]\n")
+    assert [(f.name, len(f.instructions)) for f in one.functions] == [("a", 2), ("b", 1)]
+
+
+def test_words_behind_the_end_of_a_kernel_are_padding() -> None:
+    one = function("k:\n s_endpgm\n .fill 48, 4, 3212836864\n")
+    assert len(one.instructions) == 1
+
+
+def test_words_that_control_may_reach_stay_unknown() -> None:
+    one = function("k:\n .long 0xbf800000\n s_endpgm\n")
+    unknown = one.instructions[0].unknown
+    assert unknown is not None
+    assert unknown.kind == "machine_words"
+
+
+def test_an_instruction_that_is_not_in_the_table_is_kept_with_its_line() -> None:
+    one = function("k:\n v_frobnicate_b32 v0, v1\n s_endpgm\n")
+    assert one.instructions[0].decoded is None
+    assert one.instructions[0].statement.place.line == 2
