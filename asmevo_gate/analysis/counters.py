@@ -1,0 +1,399 @@
+"""What each instruction does to the memory counters of its target: the events that it starts, the waits that
+it makes, the registers that it touches. Facts are data in ``isa/data/counters.json`` and
+``isa/data/waits.json``.
+
+A *track* is what a wait can be written for: one per counter, and one per pair "counter A ends with counter B"
+(on gfx1250 an address translation, counted by xcnt, is over when the data of the same or a later load has
+arrived).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import msgspec
+
+from asmevo_gate.isa.instruction import Decoded, Op
+from asmevo_gate.isa.registers import EXEC, M0, SGPRS, TTMP, VCC, VECTOR
+from asmevo_gate.isa.targets import Target
+from asmevo_gate.isa.waits import counter_limits, decode_wait
+from asmevo_gate.program.model import Instruction
+
+UNORDERED = 0
+"""Number of the order of events that end in any sequence: only a wait for 0 finishes one of them."""
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    kind: str
+    base: str = ""
+    any: list[str] = []
+    all: list[str] = []
+    vector_result: bool = False
+
+
+class _Raise(msgspec.Struct, frozen=True):
+    counter: str
+    order: str = "unordered"
+    holds: str = ""
+    write_order: str = ""
+    consumer_order: str | None = None
+    """Write order of the instruction as the later one of two, where it differs from ``write_order``."""
+    fills_lds: bool = False
+    doubtful: bool = False
+
+
+class _Dialect(msgspec.Struct, frozen=True):
+    source: list[str] = []
+    raises: dict[str, list[_Raise]] = {}
+    exclusive: list[str] = []
+    ends_with: dict[str, dict[str, dict[str, str]]] = {}
+    """Counter -> order -> other counter -> order of that counter's events which end this one."""
+    same_as: str = ""
+
+
+class _Names(msgspec.Struct, frozen=True):
+    names: list[str]
+    source: list[str]
+    note: str = ""
+
+
+class _Barrier(msgspec.Struct, frozen=True, rename={"passes": "pass"}):
+    arrive: list[str]
+    passes: list[str]
+    source: list[str]
+
+
+class _Merging(msgspec.Struct, frozen=True):
+    base: str
+    source: list[str]
+    note: str
+
+
+class _Prefixes(msgspec.Struct, frozen=True):
+    prefixes: list[str]
+    note: str
+
+
+class _Document(msgspec.Struct, frozen=True):
+    schema: str
+    about: str
+    sources: dict[str, str]
+    notes: dict[str, str]
+    kinds: list[_Kind]
+    merging_load: _Merging
+    message_payload: _Names
+    message_free_vgprs: _Names
+    barrier: _Barrier
+    no_counter_prefixes: _Prefixes
+    dialects: dict[str, _Dialect]
+
+
+@cache
+def _document() -> _Document:
+    content = files("asmevo_gate.isa").joinpath("data/counters.json").read_bytes()
+    return msgspec.json.decode(content, type=_Document)
+
+
+class Event(NamedTuple):
+    """One count that an instruction raises.
+
+    ``order`` numbers the sequence within the track in which events end (:data:`UNORDERED`: none). ``holds``
+    are registers whose new value is not there before the event ends, ``locks`` registers that may still be
+    read until then. ``also`` are the tracks, with their order, whose waits end this event as well.
+    """
+
+    track: int
+    order: int
+    holds: int
+    locks: int
+    write_order: str
+    breaks_order: bool
+    fills_lds: bool
+    certain: bool
+    also: tuple[tuple[int, int], ...] = ()
+
+
+class Effect(NamedTuple):
+    """What the analysis needs to know of one instruction text.
+
+    ``counts`` are ``(track, order)`` of every sequence that the instruction advances. ``waits`` are ``(track,
+    count)``, done before the instruction touches ``reads`` and ``writes``. ``ends_others`` are exclusive
+    tracks with the order that stays. ``unknown`` says why nothing is known about what is in flight
+    afterwards.
+    """
+
+    kind: str
+    reads: int
+    writes: int
+    touches: int
+    events: tuple[Event, ...]
+    counts: tuple[tuple[int, int], ...]
+    waits: tuple[tuple[int, int], ...]
+    ends_others: tuple[tuple[int, int], ...]
+    write_order: str
+    active: bool
+    """True when the state changes beyond what ``touches`` may do."""
+    unknown: str = ""
+    not_modelled: str = ""
+    """Why a register of the instruction is not known; what is in flight is known."""
+    arrives: bool = False
+    passes: bool = False
+    reads_lds: bool = False
+    fills_lds: bool = False
+    """Puts data in LDS, or may do so."""
+    frees_vgprs: bool = False
+
+
+_PLAIN = ("", 0, 0, 0, (), (), (), (), "", False)
+
+
+class CounterModel:
+    """Counters, orders and effects of one target. Use :func:`counter_model`, which keeps one per target."""
+
+    def __init__(self, target: Target) -> None:
+        document = _document()
+        dialect = document.dialects[target.facts["waitcnt"]]
+        if dialect.same_as:
+            dialect = document.dialects[dialect.same_as]
+        self.target = target
+        self.sources = {name: document.sources[name] for name in dialect.source}
+        limits = counter_limits(target)
+        self.counters: tuple[str, ...] = tuple(limits)
+        self.capacity: list[int] = list(limits.values())
+        """Largest number of events of a track that can be in flight: one more is not issued before one has
+        ended."""
+        self.track_names: list[str] = list(limits)
+        self._dialect = dialect
+        self._orders: dict[tuple[int, str], int] = {}
+        self._order_count: list[int] = [1] * len(limits)
+        self._waits_on: list[list[int]] = [[track] for track in range(len(limits))]
+        self._also: dict[tuple[str, str], tuple[tuple[int, int], ...]] = {}
+        self.main_track: list[int] = list(range(len(limits)))
+        """The counter that a track belongs to: itself, or the first counter of a pair."""
+        self._add_shadow_tracks()
+        self._in_order = bool(target.facts["vmem_write_vgpr_in_order"])
+        self._kinds = [(kind, re.compile(kind.base) if kind.base else None) for kind in document.kinds]
+        self._any = [sum(int(Op[name]) for name in kind.any) for kind in document.kinds]
+        self._all = [sum(int(Op[name]) for name in kind.all) for kind in document.kinds]
+        self._merging = re.compile(document.merging_load.base)
+        self._kind_of: dict[tuple[str, int, bool], str] = {}
+        self._effects: dict[str, Effect] = {}
+        self._unknown_effects: dict[tuple[str, str], Effect] = {}
+
+    @property
+    def tracks(self) -> int:
+        """Number of tracks; the first ``len(counters)`` are the counters themselves."""
+        return len(self.track_names)
+
+    def orders(self, track: int) -> int:
+        """Number of orders of a track, :data:`UNORDERED` included."""
+        return self._order_count[track]
+
+    def track(self, counter: str) -> int | None:
+        """The track of a counter, ``None`` when the target has no such counter."""
+        return self.counters.index(counter) if counter in self.counters else None
+
+    def effect(self, instruction: Instruction) -> Effect:
+        """The effect of an instruction; remembered per text."""
+        decoded = instruction.decoded
+        if decoded is None:
+            return self._effect_of_unknown(instruction)
+        known = self._effects.get(decoded.text)
+        if known is None:
+            known = self._effects[decoded.text] = self._effect(decoded)
+        return known
+
+    def _add_shadow_tracks(self) -> None:
+        for counter, by_order in self._dialect.ends_with.items():
+            for order, others in by_order.items():
+                added = []
+                for other, other_order in others.items():
+                    source = self.counters.index(other)
+                    track = len(self.track_names)
+                    self._waits_on[source].append(track)
+                    added.append((track, UNORDERED if other_order == "unordered" else 1))
+                    self.track_names.append(f"{counter} through {other}")
+                    self.capacity.append(self.capacity[source])
+                    self.main_track.append(self.counters.index(counter))
+                    self._order_count.append(2)
+                self._also[counter, order] = tuple(added)
+
+    def _order(self, track: int, name: str) -> int:
+        if name == "unordered":
+            return UNORDERED
+        number = self._orders.get((track, name))
+        if number is None:
+            number = self._orders[track, name] = self._order_count[track]
+            self._order_count[track] += 1
+        return number
+
+    def kind(self, decoded: Decoded) -> str:
+        """The kind of memory instruction, ``""`` when it raises no counter on any target."""
+        vector_result = bool(decoded.writes & VECTOR)
+        key = (decoded.base, int(decoded.classes), vector_result)
+        found = self._kind_of.get(key)
+        if found is None:
+            found = self._kind_of[key] = self._match(decoded.base, int(decoded.classes), vector_result)
+        return found
+
+    def _match(self, base: str, classes: int, vector_result: bool) -> str:
+        for (kind, pattern), any_bits, all_bits in zip(self._kinds, self._any, self._all, strict=True):
+            if pattern is not None:
+                if pattern.fullmatch(base):
+                    return "" if kind.kind == "none" else kind.kind
+            elif (
+                classes & any_bits
+                and classes & all_bits == all_bits
+                and (vector_result or not kind.vector_result)
+            ):
+                return kind.kind
+        return ""
+
+    def _effect(self, decoded: Decoded) -> Effect:
+        waits, unknown = self._waits(decoded)
+        if unknown:
+            return Effect(*_PLAIN[:-1], True, unknown)
+        kind = self.kind(decoded)
+        reads, writes, not_modelled = _touched(decoded)
+        if kind and self._merging.fullmatch(decoded.base):
+            reads &= ~(writes & VECTOR)
+        events = self._events(kind, decoded, reads, writes)
+        document = _document()
+        base = decoded.base
+        arrives, passes = base in document.barrier.arrive, base in document.barrier.passes
+        if decoded.of(Op.CALL):
+            unknown = "what the called code waits for and leaves in flight is not known"
+        write_order = self._consumer_order(kind)
+        return Effect(
+            kind=kind,
+            reads=reads,
+            writes=writes,
+            touches=reads | writes,
+            events=events,
+            counts=self._counts(events),
+            waits=waits,
+            ends_others=tuple(
+                (e.track, e.order) for e in events if self.track_names[e.track] in self._dialect.exclusive
+            ),
+            write_order=write_order,
+            active=bool(waits or events or arrives or passes or unknown),
+            unknown=unknown,
+            not_modelled=not_modelled,
+            arrives=arrives,
+            passes=passes,
+            reads_lds=kind == "lds_load" or (kind == "lds_atomic" and bool(writes & VECTOR)),
+            fills_lds=kind == "flat_store" or any(event.fills_lds for event in events),
+            frees_vgprs=kind == "message" and _message(decoded) in document.message_free_vgprs.names,
+        )
+
+    def _consumer_order(self, kind: str) -> str:
+        for one in self._dialect.raises.get(kind, ()):
+            name = one.write_order if one.consumer_order is None else one.consumer_order
+            if name and (self._in_order or not name.startswith("vmem.")):
+                return name
+            if one.write_order:
+                return ""
+        return ""
+
+    def _waits(self, decoded: Decoded) -> tuple[tuple[tuple[int, int], ...], str]:
+        limits = decode_wait(decoded, self.target)
+        if limits is None:
+            return (), f"'{decoded.text}' waits for a count that is not known"
+        if not limits and "wait_exp" in decoded.modifiers and "expcnt" in self.counters:
+            text = decoded.modifiers["wait_exp"]
+            if not text.isdigit():
+                return (), f"'{decoded.text}' waits for a count that is not known"
+            limits = {"expcnt": int(text)}
+        pairs = []
+        for counter, count in limits.items():
+            for track in self._waits_on[self.counters.index(counter)]:
+                if count < self.capacity[track]:
+                    pairs.append((track, count))
+        return tuple(pairs), ""
+
+    def _events(self, kind: str, decoded: Decoded, reads: int, writes: int) -> tuple[Event, ...]:
+        events = []
+        for one in self._dialect.raises.get(kind, ()):
+            track = self.counters.index(one.counter)
+            order = one.order
+            if order == "export":
+                order = _export_order(decoded)
+            locks = holds = 0
+            if one.holds == "writes":
+                holds = writes & ~EXEC
+            elif one.holds == "sources":
+                locks = reads & (VECTOR | SGPRS | TTMP.mask | VCC | EXEC | M0)
+            elif one.holds == "vector_sources":
+                locks = reads & (VECTOR | EXEC)
+            elif one.holds == "m0" and _message(decoded) in _document().message_payload.names:
+                locks = M0
+            also = self._also.get((one.counter, one.order), ())
+            events.append(
+                Event(
+                    track, self._order(track, order), holds, locks, one.write_order, one.order == "flat",
+                    one.fills_lds, not one.doubtful, also,
+                )
+            )  # fmt: skip
+        return tuple(events)
+
+    def _counts(self, events: tuple[Event, ...]) -> tuple[tuple[int, int], ...]:
+        """Every sequence that the events advance, shadow tracks of their counters included."""
+        found = []
+        for event in events:
+            found.append((event.track, event.order))
+            if event.order != UNORDERED:
+                found.extend((shadow, 1) for shadow in self._waits_on[event.track][1:])
+        return tuple(found)
+
+    def _effect_of_unknown(self, instruction: Instruction) -> Effect:
+        unknown = instruction.unknown
+        mnemonic = unknown.mnemonic if unknown else ""
+        reason = unknown.reason if unknown else "not understood"
+        if mnemonic.startswith(tuple(_document().no_counter_prefixes.prefixes)):
+            return Effect(*_PLAIN, "", reason)
+        return Effect(*_PLAIN[:-1], True, f"'{instruction.statement.text}' is not understood: {reason}")
+
+
+def _touched(decoded: Decoded) -> tuple[int, int, str]:
+    """Registers read and written, without those whose number is only known when the program runs."""
+    indexed = [operand for operand in decoded.operands if operand.indexed]
+    if not indexed:
+        return decoded.reads, decoded.writes, ""
+    reads, writes = decoded.implicit_reads, decoded.implicit_writes
+    for operand in decoded.operands:
+        if not operand.indexed:
+            role = int(operand.role)
+            reads |= operand.mask if role & 5 else 0
+            writes |= operand.mask if role & 2 else 0
+    return reads, writes, f"'{indexed[0].text}' names a register that is only known when the program runs"
+
+
+_MESSAGE = re.compile(r"MSG_\w+")
+
+
+def _message(decoded: Decoded) -> str:
+    found = _MESSAGE.search(decoded.operands[0].text) if decoded.operands else None
+    return found[0] if found else ""
+
+
+def _export_order(decoded: Decoded) -> str:
+    """Exports end in order within parameters, positions, and everything else."""
+    target = decoded.operands[0].text if decoded.operands else ""
+    for name in ("param", "pos"):
+        if target.startswith(name):
+            return f"export.{name}"
+    return "export"
+
+
+_models: dict[str, CounterModel] = {}
+
+
+def counter_model(target: Target) -> CounterModel:
+    """The counters of a target; one object per processor, so that each text is classified once."""
+    model = _models.get(target.name)
+    if model is None:
+        model = _models[target.name] = CounterModel(target)
+    return model

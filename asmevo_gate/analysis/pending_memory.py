@@ -1,0 +1,251 @@
+"""Memory operations that may be in flight before each instruction of a function, and what is done too
+early."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from asmevo_gate.analysis.counters import CounterModel, Effect, counter_model
+from asmevo_gate.analysis.pending_state import STUCK, Race, State, Walk
+from asmevo_gate.errors import LimitError
+from asmevo_gate.program.model import Block, Function, Instruction
+
+WORK_LIMIT = 50_000_000
+"""Largest number of steps (instructions walked plus events merged) for one function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An event that may be in flight.
+
+    ``count`` is the largest wait count of ``counter`` that surely ends it. ``only_zero``: the counter ends it
+    in no known order, so that ``count`` is 0 whatever was issued later. ``registers`` are not there yet,
+    ``locked`` may still be read.
+    """
+
+    producer: Instruction
+    counter: str
+    count: int
+    only_zero: bool
+    registers: int
+    locked: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitExplanation:
+    """What one wait instruction really waits for.
+
+    ``limits`` are its counters with their counts. ``completed`` were possibly in flight before and surely are
+    not afterwards; ``still_pending`` are the events of the same counters that may remain. ``unknown`` says
+    why nothing can be said.
+    """
+
+    limits: dict[str, int]
+    completed: tuple[Pending, ...]
+    still_pending: tuple[Pending, ...]
+    unknown: str = ""
+
+
+class PendingMemory:
+    """Result of the data flow over one function; see :func:`pending_memory`.
+
+    ``races`` are the violations found, in program order. ``not_modelled`` lists (instruction index, reason):
+    behind such an instruction the analysis assumes what cannot lead to a wrong report.
+    """
+
+    def __init__(self, function: Function, work_limit: int = WORK_LIMIT) -> None:
+        self.function = function
+        self.model: CounterModel = counter_model(function.target)
+        effect = self.model.effect
+        self.effects: list[Effect] = [effect(instruction) for instruction in function.instructions]
+        self._work_limit = work_limit
+        self._at_start: list[State | None] = [None] * len(function.blocks)
+        self._solve()
+
+    @cached_property
+    def races(self) -> tuple[Race, ...]:
+        """Every race, once per (consumer, producer, counter, access), in program order."""
+        found: dict[tuple[int, int, int, str, int], Race] = {}
+
+        def report(race: Race) -> None:
+            key = (race.consumer, race.producer, race.track, race.access, race.barrier)
+            known = found.get(key)
+            if known is None or (race.certain, -race.later) > (known.certain, -known.later):
+                found[key] = race
+
+        for block in self.function.blocks:
+            start = self._at_start[block.number]
+            if start is not None:
+                self._walk(block, start, report)
+        return tuple(found[key] for key in sorted(found))
+
+    @cached_property
+    def not_modelled(self) -> tuple[tuple[int, str], ...]:
+        """Instructions whose effect on what is in flight is not known, with the reason."""
+        found = []
+        for index, effect in enumerate(self.effects):
+            reason = effect.unknown or effect.not_modelled
+            if reason:
+                found.append((index, reason))
+        for block in self.function.blocks:
+            if block.leaves:
+                found.append((block.end - 1, f"where control goes is not known: {block.leaves}"))
+        return tuple(sorted(found))
+
+    def before(self, index: int) -> tuple[Pending, ...]:
+        """What may be in flight before an instruction; empty in code that cannot be reached."""
+        state = self.state_before(index)
+        return self._described(state) if state else ()
+
+    def explain_wait(self, index: int) -> WaitExplanation:
+        """What the wait at ``index`` covers."""
+        effect = self.effects[index]
+        if effect.unknown:
+            return WaitExplanation({}, (), (), effect.unknown)
+        counters = len(self.model.counters)
+        limits = {self.model.counters[track]: count for track, count in effect.waits if track < counters}
+        state = self.state_before(index)
+        if state is None:
+            return WaitExplanation(limits, (), (), "no path from the entry leads here")
+        walk = Walk(self.model, self.effects, state)
+        walk.step(index, effect)
+        before, after = self._described(state), self._described(walk.state())
+        left = {(one.producer.index, one.counter) for one in after}
+        completed = tuple(one for one in before if (one.producer.index, one.counter) not in left)
+        return WaitExplanation(limits, completed, tuple(one for one in after if one.counter in limits))
+
+    def state_before(self, index: int) -> State | None:
+        """The abstract state before an instruction, ``None`` in code that cannot be reached."""
+        block = self.block_of(index)
+        start = self._at_start[block.number]
+        if start is None:
+            return None
+        walk = Walk(self.model, self.effects, start)
+        for position in range(block.first, index):
+            walk.step(position, self.effects[position])
+        return walk.state()
+
+    def state_after(self, block: Block, start: State | None = None) -> State | None:
+        """The abstract state at the end of a block, from its fixed point or from a given state."""
+        start = start or self._at_start[block.number]
+        return None if start is None else self._walk(block, start).state()
+
+    def start_of(self, block: Block) -> State | None:
+        """The abstract state at the start of a block."""
+        return self._at_start[block.number]
+
+    def block_of(self, index: int) -> Block:
+        """The block that holds an instruction."""
+        blocks = self.function.blocks
+        low, high = 0, len(blocks)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if blocks[middle].first <= index:
+                low = middle
+            else:
+                high = middle
+        return blocks[low]
+
+    def _described(self, state: State) -> tuple[Pending, ...]:
+        found = []
+        for track, counter in enumerate(self.model.counters):
+            for index, later in state.tracks[track].items():
+                if index >= 0:
+                    event = next(one for one in self.effects[index].events if one.track == track)
+                    producer = self.function.instructions[index]
+                    stuck = later == STUCK
+                    count = 0 if stuck else later
+                    found.append(Pending(producer, counter, count, stuck, event.holds, event.locks))
+        found.sort(key=lambda one: (one.counter, one.producer.index))
+        return tuple(found)
+
+    def _walk(self, block: Block, start: State, report: object = None) -> Walk:
+        walk = Walk(self.model, self.effects, start)
+        effects, step = self.effects, walk.step
+        for index in range(block.first, block.end):
+            effect = effects[index]
+            if effect.active or effect.touches & walk.holds or effect.writes & walk.locks:
+                step(index, effect, report)  # type: ignore[arg-type]
+        return walk
+
+    def _solve(self) -> None:
+        """Worklist in reverse postorder; see :mod:`pending_state` for why it ends."""
+        blocks = self.function.blocks
+        if not blocks:
+            return
+        self._at_start[0] = State(self.model.tracks, lds_empty=self.function.is_kernel)
+        self._work = 0
+        self._run([0])
+        if any(block.leaves for block in blocks):
+            for block in blocks:
+                if self._at_start[block.number] is None and not block.predecessors:
+                    self._at_start[block.number] = State(self.model.tracks)
+                    self._run([block.number])
+
+    def _run(self, pending: list[int]) -> None:
+        import heapq
+
+        rank = self._ranks
+        blocks = self.function.blocks
+        queue = [(rank[number], number) for number in pending]
+        queued = set(pending)
+        while queue:
+            _, number = heapq.heappop(queue)
+            queued.discard(number)
+            block = blocks[number]
+            start = self._at_start[number]
+            assert start is not None
+            end = self._walk(block, start).state()
+            self._work += block.end - block.first + 1
+            for successor in block.successors:
+                known = self._at_start[successor]
+                self._work += end.size()
+                if known is None:
+                    self._at_start[successor] = end.copy()
+                elif not known.merge(end):
+                    continue
+                if successor not in queued:
+                    queued.add(successor)
+                    heapq.heappush(queue, (rank[successor], successor))
+            if self._work > self._work_limit:
+                raise LimitError(
+                    f"'{self.function.name}' has too many memory operations in flight on too many paths: "
+                    f"more than {self._work_limit} steps",
+                    "split the function, or raise the work limit of the counter analysis",
+                )
+
+    @cached_property
+    def _ranks(self) -> list[int]:
+        """Reverse postorder number of each block."""
+        blocks = self.function.blocks
+        seen = [False] * len(blocks)
+        postorder: list[int] = []
+        for root in range(len(blocks)):
+            if seen[root]:
+                continue
+            seen[root] = True
+            stack = [(root, iter(blocks[root].successors))]
+            while stack:
+                number, successors = stack[-1]
+                for successor in successors:
+                    if not seen[successor]:
+                        seen[successor] = True
+                        stack.append((successor, iter(blocks[successor].successors)))
+                        break
+                else:
+                    postorder.append(number)
+                    stack.pop()
+        ranks = [0] * len(blocks)
+        for position, number in enumerate(reversed(postorder)):
+            ranks[number] = position
+        return ranks
+
+
+def pending_memory(function: Function) -> PendingMemory:
+    """What memory operations may be in flight before each instruction of a function.
+
+    Raises:
+        LimitError: the function needs more than :data:`WORK_LIMIT` steps.
+    """
+    return PendingMemory(function)
