@@ -7,11 +7,10 @@ statement may start (also after a label). There is no statement separator: ``;``
 from __future__ import annotations
 
 import re
-from enum import IntEnum
-from typing import NamedTuple
+from enum import Enum
 
 
-class Form(IntEnum):
+class Form(Enum):
     """What a piece of a line is before macros and directives are known."""
 
     LABEL = 0
@@ -23,24 +22,27 @@ class Form(IntEnum):
     """No statement can start like this."""
 
 
-class Piece(NamedTuple):
-    """One label or statement of a line; ``start`` and ``end`` are offsets in the line, outer blanks excluded."""
-
-    form: Form
-    name: str
-    rest: str
-    text: str
-    start: int
-    end: int
-
+Piece = tuple[Form, str, str, str, int, int, bool]
+"""One label or statement of a line: form, name, rest, text, offsets ``[start, end)`` in the line without outer
+blanks, and whether the rest needs evaluation even where no symbol is defined. A plain tuple, because a large file
+makes one for every line."""
 
 NAME = r"[A-Za-z_.$@?][A-Za-z0-9_.$@?]*"
 """An identifier of LLVM's AsmLexer."""
 
 _PLAIN_LINE = re.compile(rf"[ \t]*({NAME})([^;/\"'\r\n]*)(?:(?:;|//).*|\r)?")
 _BLANK_LINE = re.compile(r"[ \t]*(?:(?:;|//|#).*|\r)?")
+_AFTER_NAME = re.compile(r"[ \t]*[:=]")
 _LABEL = re.compile(rf"[ \t\0]*({NAME}|\"[^\"]*\"|\d+)[ \t\0]*:")
 _NAME = re.compile(rf"({NAME}|\"[^\"]*\")")
+COMPUTED = re.compile(
+    r"""(?:^|[^\w.])(?:v|s|a|acc|ttmp)\ *\[(?!\d+(?::\d+)?\])"""
+    r"""|[*%~^]|[<>]{2}|[\w)]\s*\+|[\w)]\s*[-/](?=\s*[\w(.])|\(\s*[-(]|'|(?:^|[^\w.$@])\d+[bf](?![\w.$@])"""
+)
+"""What needs evaluation even where no symbol is defined: operators, computed register indices, ``1b``."""
+
+_MAY_BE_COMPUTED = re.compile(r"[-*%~^<>+'/(]")
+_ODD_BRACKET = re.compile(r"\[(?!\d+(?::\d+)?\])")
 _BLANKS = " \t\0\r\n"
 _LEXEME = re.compile(
     r"""(?P<code>[^;/"'\r\n]+)|(?P<string>"(?:[^"\\]|\\.)*")|(?P<character>'(?:\\.|[^\\])'?)"""
@@ -105,29 +107,40 @@ def pieces_of(line: str) -> tuple[Piece, ...]:
     """The labels and the statement of one logical line; empty for a blank or a comment."""
     match = _PLAIN_LINE.fullmatch(line)
     if match:
-        rest = match[2]
-        if ":" not in rest and "=" not in rest:
-            name = match[1]
-            form = Form.DIRECTIVE if name[0] == "." and name != "." else Form.INSTRUCTION
-            start = match.start(1)
-            end = start + len(name) + len(rest.rstrip())
-            return (Piece(form, name, rest.strip(), line[start:end], start, end),)
-        if not rest.strip(" \t:") and rest.count(":") == 1:
-            start = match.start(1)
-            end = match.start(2) + rest.index(":") + 1
-            return (Piece(Form.LABEL, match[1], "", line[start:end], start, end),)
-        return _cut(line, line[: match.end(2)])
+        name, rest = match.groups()
+        start = match.start(1)
+        if ":" in rest or "=" in rest:
+            if not rest.strip(" \t:") and rest.count(":") == 1:
+                end = match.start(2) + rest.index(":") + 1
+                return ((Form.LABEL, name, "", line[start:end], start, end, False),)
+            if _AFTER_NAME.match(rest):
+                return _cut(line[: match.end(2)])
+        rest = rest.rstrip()
+        end = start + len(name) + len(rest)
+        form = Form.DIRECTIVE if name[0] == "." and name != "." else Form.INSTRUCTION
+        return ((form, name, rest.lstrip(), line[start:end], start, end, is_computed(rest)),)
     if _BLANK_LINE.fullmatch(line):
         return ()
-    return _cut(line, blank_comments(line))
+    return _cut(blank_comments(line))
 
 
-def _cut(line: str, code: str) -> tuple[Piece, ...]:
+def is_computed(rest: str) -> bool:
+    """True when :data:`COMPUTED` occurs in an operand text; most texts are decided without that search."""
+    return (
+        _MAY_BE_COMPUTED.search(rest) is not None
+        or ("[" in rest and _ODD_BRACKET.search(rest) is not None)
+        or rest[-1:] in ("b", "f")
+        or "b," in rest
+        or "f," in rest
+    ) and COMPUTED.search(rest) is not None
+
+
+def _cut(code: str) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     position = 0
     while match := _LABEL.match(code, position):
         start, end = match.start(1), match.end()
-        pieces.append(Piece(Form.LABEL, match[1].strip('"'), "", _clean(code[start:end]), start, end))
+        pieces.append((Form.LABEL, match[1].strip('"'), "", _clean(code[start:end]), start, end, False))
         position = end
     end = len(code.rstrip(_BLANKS))
     while position < end and code[position] in _BLANKS:
@@ -137,15 +150,16 @@ def _cut(line: str, code: str) -> tuple[Piece, ...]:
     text = _clean(code[position:end])
     name_match = _NAME.match(code, position)
     if not name_match:
-        pieces.append(Piece(Form.MALFORMED, "", text, text, position, end))
+        pieces.append((Form.MALFORMED, "", text, text, position, end, False))
         return tuple(pieces)
     name = name_match[1].strip('"')
     rest = _clean(code[name_match.end() : end])
+    computed = is_computed(rest)
     if rest[:1] == "=" and rest[:2] != "==":
-        pieces.append(Piece(Form.ASSIGNMENT, name, rest[1:].lstrip(), text, position, end))
+        pieces.append((Form.ASSIGNMENT, name, rest[1:].lstrip(), text, position, end, computed))
     else:
-        form = Form.DIRECTIVE if name[0] == "." and name != "." else Form.INSTRUCTION
-        pieces.append(Piece(form, name, rest, text, position, end))
+        form = Form.DIRECTIVE if name[:1] == "." and name != "." else Form.INSTRUCTION
+        pieces.append((form, name, rest, text, position, end, computed))
     return tuple(pieces)
 
 

@@ -25,7 +25,7 @@ x = 4
 \t.set y, x + 1
 \t.amdgpu_metadata
 ---
-amdhsa.kernels: [ 'a: "b" ; c' ]
+amdhsa.kernels: [ 'a: "b ; c"' ]
 ...
 \t.end_amdgpu_metadata
 """
@@ -54,7 +54,7 @@ def test_plain_statements() -> None:
         (Kind.DATA, ".long", "0xbf800000"),
         (Kind.ASSIGNMENT, "x", "4"),
         (Kind.ASSIGNMENT, "y", "x + 1"),
-        (Kind.DIRECTIVE, ".amdgpu_metadata", "---\namdhsa.kernels: [ 'a: \"b\" ; c' ]\n...\n"),
+        (Kind.DIRECTIVE, ".amdgpu_metadata", "---\namdhsa.kernels: [ 'a: \"b ; c\"' ]\n...\n"),
     ]
 
 
