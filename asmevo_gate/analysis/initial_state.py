@@ -82,7 +82,8 @@ def _hardware_registers() -> int:
     """Registers that show state of the hardware, not values of the program."""
     constant = (
         "shared_base", "shared_limit", "private_base", "private_limit", "flat_scratch_base_lo",
-        "flat_scratch_base_hi", "tba_lo", "tba_hi", "tma_lo", "tma_hi", "pops_exiting_wave_id", "vgpr_msb", "execz",
+        "flat_scratch_base_hi", "tba_lo", "tba_hi", "tma_lo", "tma_hi", "pops_exiting_wave_id", "vgpr_msb",
+        "execz",
     )  # fmt: skip
     found = 0
     for name in constant:
@@ -136,3 +137,8 @@ def _work_item_ids(kernel: Function, descriptor: Descriptor, names: dict[int, st
     for number in range(count):
         names[VGPR.start + number] = f"work-item id {'xyz'[number]}"
     return bits(VGPR.start, count)
+
+
+def work_item_registers(kernel: Function) -> int:
+    """The VGPRs that hold work-item ids at the entry of a kernel; 0 for a device function."""
+    return _work_item_ids(kernel, kernel.descriptor, {}) if kernel.descriptor is not None else 0

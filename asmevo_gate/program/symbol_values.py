@@ -16,8 +16,8 @@ from asmevo_gate.isa.resource_limits import extra_sgprs, resource_limits, total_
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.source.statement import Kind, Source, Statement
 
-MAX_DEPTH = 200
-"""Nested parentheses and symbols that stand for expressions."""
+MAX_DEPTH = 60
+"""Nested parentheses and unary operators of one expression."""
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)|(?P<name>[A-Za-z_.$@][\w.$@]*|\"[^\"]*\")"
@@ -35,6 +35,14 @@ _COUNTERS = {".amdgcn.next_free_vgpr": "v", ".amdgcn.next_free_sgpr": "s"}
 
 class Unresolved(Exception):
     """An expression has no value here; the message says why."""
+
+
+class _NeedsAssignment(Exception):
+    """The value of the assignment in statement ``index`` is needed first."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__(index)
+        self.index = index
 
 
 class SymbolValues:
@@ -58,41 +66,58 @@ class SymbolValues:
         Raises:
             Unresolved: a symbol is not defined, or the text is no absolute expression.
         """
-        return self._parse(expression, at, 0)
+        while True:
+            try:
+                return self._parse(expression, at)
+            except _NeedsAssignment as need:
+                self._settle(need.index)
 
-    def _parse(self, expression: str, at: int, depth: int) -> int:
-        return _Parser(expression, lambda name: self._symbol(name, at, depth + 1), self._call, depth).value()
+    def _settle(self, index: int) -> None:
+        """Evaluate the assignment in statement ``index`` and, before it, those that it needs. A list of open
+        assignments instead of recursion: chains of symbols are as long as the file."""
+        open_assignments = [index]
+        pending = {index}
+        while open_assignments:
+            index = open_assignments[-1]
+            statement = self._source.statements[index]
+            value: int | str
+            try:
+                value = self._values.get(index) or self._parse(_assigned_text(statement), index)
+            except _NeedsAssignment as need:
+                if need.index not in pending:
+                    open_assignments.append(need.index)
+                    pending.add(need.index)
+                    continue
+                value = f"symbol '{statement.name}' is defined by itself"
+            except Unresolved as reason:
+                value = str(reason)
+            self._values[index] = value
+            pending.discard(open_assignments.pop())
 
-    def _symbol(self, name: str, at: int, depth: int) -> int:
-        if depth > MAX_DEPTH:
-            raise Unresolved(f"symbol '{name}' is defined by more than {MAX_DEPTH} nested expressions")
+    def _parse(self, expression: str, at: int) -> int:
+        return _Parser(expression, lambda name: self._symbol(name, at), self._call).value()
+
+    def _symbol(self, name: str, at: int) -> int:
         indices = self._assignments.get(name, [])
         before = bisect_left(indices, at)
         if name in _COUNTERS:
-            return self._next_free(name, indices[before - 1] if before else None, at, depth)
+            return self._next_free(name, indices[before - 1] if before else None, at)
         if indices:
-            return self._assigned(indices[before - 1] if before else indices[-1], depth)
+            return self._assigned(indices[before - 1] if before else indices[-1])
         if name in self._source.symbols:
             return self._source.symbols[name]
         raise Unresolved(f"symbol '{name}' has no absolute value in this file")
 
-    def _assigned(self, index: int, depth: int) -> int:
+    def _assigned(self, index: int) -> int:
         known = self._values.get(index)
         if known is None:
-            statement = self._source.statements[index]
-            self._values[index] = f"symbol '{statement.name}' is defined by itself"
-            try:
-                known = self._parse(_assigned_text(statement), index, depth)
-            except Unresolved as reason:
-                self._values[index] = str(reason)
-                raise
-            self._values[index] = known
+            raise _NeedsAssignment(index)
         if isinstance(known, str):
             raise Unresolved(known)
         return known
 
-    def _next_free(self, name: str, assigned: int | None, at: int, depth: int) -> int:
-        highest = 0 if assigned is None else self._assigned(assigned, depth)
+    def _next_free(self, name: str, assigned: int | None, at: int) -> int:
+        highest = 0 if assigned is None else self._assigned(assigned)
         prefix = _COUNTERS[name]
         named = re.compile(rf"(?<![\w.$@]){prefix}(?:(\d+)\b|\[([^\]:]+)(?::([^\]]+))?\])")
         for index in range(0 if assigned is None else assigned, at):
@@ -100,9 +125,7 @@ class SymbolValues:
             if statement.kind is Kind.INSTRUCTION:
                 for match in named.finditer(statement.rest):
                     last = match[1] or match[3] or match[2]
-                    highest = max(
-                        highest, (int(last) if last.isdecimal() else self._parse(last, index, depth)) + 1
-                    )
+                    highest = max(highest, (int(last) if last.isdecimal() else self._parse(last, index)) + 1)
         return highest
 
     def _call(self, name: str, arguments: Sequence[int]) -> int:
@@ -126,9 +149,8 @@ def _occupancy(target: Target | None, arguments: Sequence[int]) -> int:
     max_waves, granule, file, _, occupancy, sgprs, vgprs = arguments
     if sgprs:
         steps = resource_limits(_known(target, "occupancy")).sgpr.waves_by_count
-        occupancy = min(
-            occupancy, *(waves for most, waves in steps if most is None or sgprs <= most), max_waves
-        )
+        allowed = [waves for most, waves in steps if most is None or sgprs <= most]
+        occupancy = min([occupancy, max_waves, *allowed[:1]])
     if vgprs and granule > 0:
         rounded = -(-vgprs // granule) * granule
         occupancy = min(occupancy, max_waves if vgprs < granule else min(max(file // rounded, 1), max_waves))
@@ -178,13 +200,11 @@ _FUNCTIONS: dict[str, tuple[int | None, Callable[[Target | None, Sequence[int]],
 class _Parser:
     """One expression: tokens, then precedence climbing; values wrap at 64 bits as MCExpr's do."""
 
-    def __init__(
-        self, text: str, symbol: Callable[[str], int], call: Callable[[str, Sequence[int]], int], depth: int
-    ) -> None:
+    def __init__(self, text: str, symbol: Callable[[str], int], call: Callable[[str, Sequence[int]], int]) -> None:
         self._text = text
         self._symbol = symbol
         self._call = call
-        self._depth = depth
+        self._depth = 0
         self._tokens = _tokens(text)
         self._next = 0
 
