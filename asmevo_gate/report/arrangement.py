@@ -4,6 +4,7 @@ time."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,7 @@ def arranged(report: Report, root: str) -> Report:
         coverage=msgspec.structs.replace(
             report.coverage, unknown=tuple(sorted(map(unknown, report.coverage.unknown), key=_unknown_key))
         ),
-        findings=tuple(sorted(map(finding, report.findings), key=_finding_key)),
+        findings=tuple(arranged_findings(map(finding, report.findings))),
         kernels=tuple(
             sorted(
                 (msgspec.structs.replace(k, file=relative_path(k.file, root)) for k in report.kernels),
@@ -72,6 +73,11 @@ def arranged(report: Report, root: str) -> Report:
             )
         ),
     )
+
+
+def arranged_findings(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings by place."""
+    return sorted(findings, key=_finding_key)
 
 
 def _unknown_key(line: Unknown) -> tuple[str, int, str, str]:

@@ -121,9 +121,7 @@ def new_kernels(report: Report) -> list[KernelReport]:
 
 def unchanged_kernels(report: Report) -> int:
     """How many kernels have the same numbers as at base."""
-    return sum(
-        1 for k in report.kernels if k.base is not None and all(c.word == "same" for c in kernel_changes(k))
-    )
+    return sum(1 for k in report.kernels if k.base is not None and all(c.word == "same" for c in kernel_changes(k)))
 
 
 def metrics_line(kernel: KernelReport) -> str:

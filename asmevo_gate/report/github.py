@@ -62,9 +62,7 @@ def _annotation(command: str, found: Finding) -> str:
             properties["endLine"] = str(found.end_line)
         elif found.column > 0:
             properties["col"] = str(found.column)
-    properties["title"] = clipped(
-        one_line(f"{found.rule} in {found.kernel}" if found.kernel else found.rule), 200
-    )
+    properties["title"] = clipped(one_line(f"{found.rule} in {found.kernel}" if found.kernel else found.rule), 200)
     text = one_line(found.message)
     if found.producer:
         producer = found.producer

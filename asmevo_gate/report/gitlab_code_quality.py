@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SEVERITY = {"error": "critical", "warning": "minor", "info": "info"}
 _TEXT = 2_000
+_MOST_UNKNOWN = 1_000
 
 
 def render(report: Report, context: RenderContext) -> str:
@@ -41,21 +42,17 @@ def render(report: Report, context: RenderContext) -> str:
         if found.suppressed is None
     ]
     seen: dict[str, int] = {}
-    for line in report.coverage.unknown:
+    for line in report.coverage.unknown[:_MOST_UNKNOWN]:
         identity = "\0".join(("not-checked", line.file, line.text, line.reason))
         seen[identity] = seen.get(identity, 0) + 1
         digest = hashlib.sha256(f"{identity}\0{seen[identity]}".encode("utf-8", "surrogatepass")).hexdigest()
         reason = one_line(line.reason) or "not modelled"
         text = f" ({one_line(line.text)})" if line.text.strip() else ""
-        entries.append(
-            _entry(f"not-checked: {reason}{text}", "not-checked", digest, "minor", line.file, line.line)
-        )
+        entries.append(_entry(f"not-checked: {reason}{text}", "not-checked", digest, "minor", line.file, line.line))
     return json.dumps(entries, indent=1, ensure_ascii=True) + "\n"
 
 
-def _entry(
-    description: str, check: str, fingerprint: str, severity: str, file: str, line: int
-) -> dict[str, Any]:
+def _entry(description: str, check: str, fingerprint: str, severity: str, file: str, line: int) -> dict[str, Any]:
     return {
         "description": clipped(description, _TEXT),
         "check_name": one_line(check),

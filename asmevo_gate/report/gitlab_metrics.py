@@ -72,9 +72,7 @@ def _value(text: str) -> str:
     if len(encoded) <= _NAME:
         return encoded
     import hashlib
+    import re
 
-    return (
-        encoded[: _NAME - 17].rpartition("%")[0][:_NAME]
-        + "~"
-        + hashlib.sha256(encoded.encode()).hexdigest()[:16]
-    )
+    start = re.sub(r"%[0-9A-F]?$", "", encoded[: _NAME - 17])
+    return f"{start}~{hashlib.sha256(encoded.encode()).hexdigest()[:16]}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from typing import TYPE_CHECKING
 
-from asmevo_gate.report.arrangement import arranged, fails
+from asmevo_gate.report.arrangement import arranged, arranged_findings, fails
 from asmevo_gate.report.deltas import kernel_changes, number_text
 from asmevo_gate.report.excerpt import excerpt
 from asmevo_gate.report.text import clipped, one_line, plural, visible, xml_text
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from asmevo_gate.report.context import RenderContext
 
 _NOT_IN_SCHEMA = {"testsuites": ("disabled",), "testsuite": ("disabled",), "testcase": ("line", "file")}
-_CASES = 50_000
-"""GitLab.com refuses a job's report above 500,000 cases and 30 MB a file."""
+_CASES = 4_000
+_LINE = 500
+_STEPS = 5
+"""GitLab refuses a file of 30 MB: so many findings of so many lines of that length stay below."""
 
 
 def render(report: Report, context: RenderContext) -> str:
@@ -52,7 +54,8 @@ def _document(report: Report, context: RenderContext, with_file: bool) -> str:
     names: dict[str, int] = {}
 
     def case(file: str, name: str) -> TestCase:
-        made = TestCase(_unique(name, names), visible(file), file=visible(file) if file else None)
+        shown = visible(file)
+        made = TestCase(_unique(name, names), shown or "asmevo-gate", file=shown or None)
         files.setdefault(file, []).append(made)
         return made
 
@@ -63,7 +66,8 @@ def _document(report: Report, context: RenderContext, with_file: bool) -> str:
         made.stdout = _numbers(kernel)
         if kernel.file in not_modelled:
             made.add_skipped_info("not fully checked", "The file has lines that could not be modelled.")
-    for found in report.findings[:_CASES]:
+    failing_first = sorted(report.findings, key=lambda found: not fails(found, context.fail_on))
+    for found in arranged_findings(failing_first[:_CASES]):
         target = f" [{_short(found.gpu)}]" if found.gpu else ""
         where = _short(found.kernel) if found.kernel else "file"
         _finding_case(case(found.file, f"{where}{target}: {_short(found.rule)}"), found, context)
@@ -100,9 +104,7 @@ def _run_case(made: TestCase, report: Report, context: RenderContext) -> None:
     """The case that stands for the run: an error when it is not complete or something could not be
     checked."""
     left_out = (
-        f"{len(report.findings) - _CASES:,} more findings in the JSON report"
-        if len(report.findings) > _CASES
-        else ""
+        f"{len(report.findings) - _CASES:,} more findings in the JSON report" if len(report.findings) > _CASES else ""
     )
     lines = [
         verdict_sentence(report, context.fail_on),
@@ -131,12 +133,10 @@ def _run_case(made: TestCase, report: Report, context: RenderContext) -> None:
 
 def _finding_case(made: TestCase, found: Finding, context: RenderContext) -> None:
     message = clipped(f"{found.severity}: {one_line(found.message)}", 500)
-    lines = [
-        f"{one_line(found.file)}:{found.line}:{found.column}: {found.severity}: {one_line(found.message)}"
-    ]
+    lines = [f"{one_line(found.file)}:{found.line}:{found.column}: {found.severity}: {one_line(found.message)}"]
     lines += [f"{line.line or ''} | {line.text}{'   <- ' + line.note if line.note else ''}"
               for line in excerpt(found, context.sources)]  # fmt: skip
-    lines += [f"expanded from {step.file}:{step.line}" for step in found.macro]
+    lines += [f"expanded from {step.file}:{step.line}" for step in found.macro[:_STEPS]]
     if found.repair:
         lines.append(f"repair: {found.repair}")
     if found.suppressed is not None:
@@ -155,14 +155,15 @@ def _numbers(kernel: KernelReport) -> str:
         if change.word == "new":
             lines.append(f"{label}: {number_text(change.head)}")
         else:
-            delta = "" if change.word == "same" else f" {change.amount}".rstrip() + f", {change.word}"
-            lines.append(f"{label}: {number_text(change.base)} -> {number_text(change.head)}{delta}")
+            words = [] if change.word == "same" else [change.amount, change.word]
+            arrow = f"{number_text(change.base)} -> {number_text(change.head)}"
+            lines.append(f"{label}: {', '.join(filter(None, [arrow, *words]))}")
     return _content(lines or ["no numbers known"])
 
 
 def _content(lines: list[str]) -> str:
     """Lines as content of an element; ``[[ATTACHMENT|`` would make GitLab offer a file for download."""
-    text = "\n".join(clipped(line, 2000) for line in lines if line)
+    text = "\n".join(clipped(line, _LINE) for line in lines if line)
     return xml_text(text.replace("[[ATTACHMENT|", "[ [ATTACHMENT|"))
 
 

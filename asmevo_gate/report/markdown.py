@@ -77,7 +77,7 @@ def render(report: Report, context: RenderContext) -> str:
     report = arranged(report, context.root)
     footer = _footer(report, context)
     page = _Page(context.size_limit)
-    page.add(f"{MARKER}\n## asmevo\\-gate: {VERDICT_WORDS[report.verdict]}\n\n")
+    page.add(f"{MARKER}\n## asmevo-gate: {VERDICT_WORDS[report.verdict]}\n\n")
     page.add(f"{markdown_text(verdict_sentence(report, context.fail_on))}\n")
     if execution_sentence(report):
         page.add(f"\n**{markdown_text(execution_sentence(report))}**\n")
@@ -95,10 +95,7 @@ def render(report: Report, context: RenderContext) -> str:
 
 def _deltas(page: _Page, report: Report, context: RenderContext, place: str, reserve: int) -> None:
     changes = changed_metrics(report)
-    head = (
-        "\n### Changes\n\n| Kernel | Metric | Base | Head | Change | |\n"
-        "| :-- | :-- | --: | --: | --: | :-- |\n"
-    )
+    head = "\n### Changes\n\n| Kernel | Metric | Base | Head | Change | |\n| :-- | :-- | --: | --: | --: | :-- |\n"
     rows = [_row(change) for change in changes[: context.max_rows]]
     page.add_items(head, rows, len(changes), f"more changes in the {place}.", reserve)
     unchanged = unchanged_kernels(report)
@@ -161,9 +158,7 @@ def _rewrites(page: _Page, report: Report, context: RenderContext, place: str, r
     items = [_rewrite(rewrite) for rewrite in accepted[: context.max_findings]]
     page.add_items("\n### Rewrites\n\n", items, len(accepted), f"more rewrites in the {place}.", reserve)
     if rejected:
-        classes = ", ".join(
-            f"{number:,} {markdown_text(name)}" for name, number in sorted(rejected.items())[:20]
-        )
+        classes = ", ".join(f"{number:,} {markdown_text(name)}" for name, number in sorted(rejected.items())[:20])
         page.add(f"\nRejected: {classes}.\n", reserve)
 
 
@@ -211,7 +206,7 @@ def _footer(report: Report, context: RenderContext) -> str:
     if report.inputs:
         digests = ", ".join(f"{_name(i.file)} {markdown_code(i.sha256[:12])}" for i in report.inputs[:5])
         more = f" and {len(report.inputs) - 5:,} more" if len(report.inputs) > 5 else ""
-        lines.append(f"\nInputs (SHA\\-256): {digests}{more}\n")
+        lines.append(f"\nInputs (SHA-256): {digests}{more}\n")
     return "".join(lines)
 
 

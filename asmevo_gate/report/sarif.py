@@ -4,6 +4,7 @@ inside."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -20,6 +21,8 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 MOST_RESULTS = 5_000
 """GitHub keeps 5,000 results of a run and 100 locations of a result; it takes 10 MB of compressed SARIF."""
 MOST_LOCATIONS = 100
+MOST_BYTES = 40_000_000
+"""Before compression, which takes such text to less than a tenth."""
 _MOST_NOTIFICATIONS = 200
 _TEXT = 4_000
 _LEVEL = {"error": "error", "warning": "warning", "info": "note"}
@@ -36,6 +39,7 @@ def render(report: Report, context: RenderContext) -> str:
     )[:MOST_RESULTS]
     rule_ids = sorted({_rule_id(found) for found, _ in ranked})
     index = {rule: number for number, rule in enumerate(rule_ids)}
+    results = _within_size(_result(found, fingerprint, index, context) for found, fingerprint in ranked)
     run: dict[str, Any] = {
         "tool": {
             "driver": {
@@ -47,12 +51,12 @@ def render(report: Report, context: RenderContext) -> str:
         "automationDetails": {"id": "asmevo-gate/"},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The root of the repository."}}},
-        "invocations": [_invocation(report, context)],
+        "invocations": [_invocation(report, context, len(results))],
         "artifacts": [
             {"location": _artifact(entry.file), "hashes": {"sha-256": visible(entry.sha256)}}
             for entry in report.inputs[:MOST_RESULTS]
         ],
-        "results": [_result(found, prints, index, context) for found, prints in ranked],
+        "results": results,
         "properties": {
             "verdict": report.verdict,
             "execution": report.execution,
@@ -61,9 +65,18 @@ def render(report: Report, context: RenderContext) -> str:
             "dataVersion": one_line(report.tool.data_version),
         },
     }
-    return (
-        json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=True) + "\n"
-    )
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=True) + "\n"
+
+
+def _within_size(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As many results as fit in ``MOST_BYTES``."""
+    kept, size = [], 0
+    for result in results:
+        size += len(json.dumps(result, indent=1))
+        if size > MOST_BYTES:
+            break
+        kept.append(result)
+    return kept
 
 
 def _rule_id(found: Finding) -> str:
@@ -73,7 +86,13 @@ def _rule_id(found: Finding) -> str:
 def _rule(rule: str, context: RenderContext) -> dict[str, Any]:
     known = context.help_for(rule)
     if known is None:
-        return {"id": rule, "shortDescription": {"text": rule}}
+        explain = f"`asmevo-gate explain {rule}` documents this rule."
+        return {
+            "id": rule,
+            "shortDescription": {"text": _sentence(rule)},
+            "fullDescription": {"text": _sentence(rule)},
+            "help": {"text": explain, "markdown": explain},
+        }
     described: dict[str, Any] = {
         "id": rule,
         "shortDescription": {"text": _sentence(known.title or rule)},
@@ -91,14 +110,12 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _invocation(report: Report, context: RenderContext) -> dict[str, Any]:
+def _invocation(report: Report, context: RenderContext, shown: int) -> dict[str, Any]:
     notes = [_note("error", execution_sentence(report))] if execution_sentence(report) else []
     if report.verdict == "not_checked":
         notes.append(_note("warning", f"Not checked: {verdict_sentence(report, context.fail_on)} {RESOLVE}"))
-    if len(report.findings) > MOST_RESULTS:
-        notes.append(
-            _note("warning", f"{len(report.findings) - MOST_RESULTS:,} more findings are in the JSON report.")
-        )
+    if len(report.findings) > shown:
+        notes.append(_note("warning", f"{len(report.findings) - shown:,} more findings are in the JSON report."))
     notes += [_unknown("warning", line) for line in report.coverage.unknown[:_MOST_NOTIFICATIONS]]
     notes += [_unknown("note", line) for line in report.skipped[:_MOST_NOTIFICATIONS]]
     invocation: dict[str, Any] = {"executionSuccessful": report.execution == "complete"}
@@ -116,27 +133,23 @@ def _unknown(level: str, line: Unknown) -> dict[str, Any]:
     return {**note, "locations": [_location(line.file, line.line, text=line.text)]}
 
 
-def _result(
-    found: Finding, fingerprint: str, index: dict[str, int], context: RenderContext
-) -> dict[str, Any]:
+def _result(found: Finding, fingerprint: str, index: dict[str, int], context: RenderContext) -> dict[str, Any]:
     related = _related(found)
-    links = " ".join(
-        f"[{'Producer' if step is found.producer else 'Path'}]({number})"
-        for number, step in enumerate(related[:1], start=1)
-    )
-    parts = [one_line(found.message).replace("](", "] ("), one_line(found.repair).replace("](", "] ("), links]
+    link = "producer" if related and related[0] is found.producer else "path"
+    repair = _prose(found.repair)
+    parts = [
+        _prose(found.message),
+        f"Repair: {repair}" if repair else "",
+        f"See the [{link}](1)" if related else "",
+    ]
     result: dict[str, Any] = {
         "ruleId": _rule_id(found),
         "ruleIndex": index[_rule_id(found)],
         "level": _LEVEL[found.severity],
-        "message": {
-            "text": clipped(" ".join(_sentence(part) for part in parts if part), _TEXT) or found.rule
-        },
+        "message": {"text": " ".join(_sentence(part) for part in parts if part) or _rule_id(found)},
         "locations": [
             {
-                **_location(
-                    found.file, found.line, found.column, found.end_line, place_text(found, context.sources)
-                ),
+                **_location(found.file, found.line, found.column, found.end_line, place_text(found, context.sources)),
                 **_logical(found),
             }
         ],
@@ -161,6 +174,11 @@ def _result(
             {"kind": "inSource", "justification": one_line(found.suppressed) or "no reason given"}
         ]
     return result
+
+
+def _prose(text: str) -> str:
+    """Text in which nothing is an embedded link."""
+    return clipped(one_line(text), _TEXT // 2 - 100).replace("](", "] (")
 
 
 def _related(found: Finding) -> list[Location]:
@@ -188,8 +206,9 @@ def _location(file: str, line: int, column: int = 0, end_line: int = 0, text: st
             region["startColumn"] = column
         if end_line > line:
             region["endLine"] = end_line
-        if text.strip():
-            region["snippet"] = {"text": clipped(visible(text.rstrip("\r\n").replace("\t", "    ")), 400)}
+        shown = text[max(column - 1, 0) :].strip()
+        if shown:
+            region["snippet"] = {"text": clipped(visible(shown), 400)}
         place["region"] = region
     return {"physicalLocation": place}
 
@@ -203,9 +222,7 @@ def _logical(found: Finding) -> dict[str, Any]:
 
 def _artifact(file: str) -> dict[str, str]:
     """A relative reference below the repository's root, or a ``file:`` address for a file elsewhere."""
-    encoded = quote(
-        file.encode("utf-8", "surrogateescape" if _from_bytes(file) else "backslashreplace"), safe="/"
-    )
+    encoded = quote(file.encode("utf-8", "surrogateescape" if _from_bytes(file) else "backslashreplace"), safe="/")
     if encoded.startswith("/"):
         return {"uri": "file:///" + encoded.lstrip("/")}
     return {"uri": encoded or ".", "uriBaseId": "%SRCROOT%"}

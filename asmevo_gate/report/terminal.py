@@ -57,7 +57,15 @@ def render(report: Report, context: RenderContext) -> str:
         for part in (_deltas(report, context), _findings(report, context), _rest(report, context)):
             lines += [*part, []] if part else []
     lines += _verdict(report, context)
+    lines = [_no_command(line) for line in lines]
     return _coloured(lines, context.width) if context.colour else _plain(lines)
+
+
+def _no_command(line: Line) -> Line:
+    """A GitHub runner obeys a log line that begins with two colons, as a row for a kernel of such a name
+    does."""
+    starts = "".join(text for text, _ in line).lstrip().startswith("::")
+    return [("> ", ""), *line] if starts else line
 
 
 def _plain(lines: list[Line]) -> str:
@@ -151,9 +159,7 @@ def _finding(found: Finding, context: RenderContext) -> list[Line]:
     gutter = max((len(str(line.line)) for line in shown), default=1)
     for line in shown:
         number = str(line.line).rjust(gutter) if line.line else " " * gutter
-        note = "".join(
-            [f"   <- {line.note}" if line.note else "", f" in {one_line(line.file)}" if line.file else ""]
-        )
+        note = "".join([f"   <- {line.note}" if line.note else "", f" in {one_line(line.file)}" if line.file else ""])
         lines.append([(f"{number} | ", "blue"), (line.text, ""), (note, "cyan")])
         if line.caret is not None:
             lines.append([(" " * gutter + " | ", "blue"), (" " * line.caret + "^", style)])

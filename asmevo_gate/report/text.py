@@ -45,7 +45,8 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~$:&=^\"'])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~$:&]|(?<=www)\.|^[#+\-=]|(?<=^\d)[.)])", re.IGNORECASE)
+_ORDERED = re.compile(r"^(\d{2,9})([.)])")
 _REFERENCE = re.compile(r"([@#!~%&$])(?=\w)")
 
 
@@ -56,7 +57,8 @@ def markdown_text(text: str) -> str:
     GitLab and GitHub look for mentions and references (``@name``, ``#12``, ``!12``) after Markdown is
     rendered, where an escape no longer helps: a zero-width space parts the sign from the name.
     """
-    return _MARKDOWN.sub(r"\\\1", _REFERENCE.sub("\\1​", one_line(text)))
+    parted = _REFERENCE.sub("\\1\u200b", one_line(text))
+    return _ORDERED.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\1", parted))
 
 
 def markdown_code(text: str, in_table: bool = False) -> str:

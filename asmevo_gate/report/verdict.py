@@ -44,9 +44,7 @@ def verdict_sentence(report: Report, fail_on: Severity = "error") -> str:
     if report.verdict == "fail":
         return f"{found or 'The gate fails'} in {kernels} checked; the gate fails from severity {fail_on}."
     if report.verdict == "warn":
-        return (
-            f"{found or 'Warnings'} in {kernels} checked, below the severity that fails the gate ({fail_on})."
-        )
+        return f"{found or 'Warnings'} in {kernels} checked, below the severity that fails the gate ({fail_on})."
     if report.verdict == "not_checked":
         coverage = report.coverage
         missing = coverage.instructions - coverage.modelled

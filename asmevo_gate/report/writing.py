@@ -34,7 +34,7 @@ def parse_outputs(arguments: Iterable[str]) -> list[Output]:
                 f"--output {argument!r} is not of the form FORMAT=PATH",
                 "For example: --output junit=asmevo.xml",
             )
-        if any(Path(path).absolute() == Path(other.path).absolute() for other in outputs):
+        if any(Path(path).resolve() == Path(other.path).resolve() for other in outputs):
             raise UsageError(f"two --output options write to {path}", "Give each format a file of its own.")
         outputs.append(Output(format_name(name), path))
     return outputs
