@@ -83,9 +83,7 @@ class Comparison:
         """What differs from one base, and what is left out."""
         found = differences(self.repository, base, self.head)
         skipped = [
-            Skipped(item.path, "a submodule: it is checked in its own repository")
-            for item in found
-            if _submodule(item)
+            Skipped(item.path, "a submodule: it is checked in its own repository") for item in found if _submodule(item)
         ]
         assembly = [item for item in found if self._assembly.matches(item.path) and not _submodule(item)]
         if conflict := next((item for item in assembly if item.status == "U"), None):
@@ -124,9 +122,7 @@ class Comparison:
         changed = [item.path for item in found if not _submodule(item)]
         if not changed:
             return []
-        causes = including_files(
-            self.repository, self.objects, self.head_listing, self.head, changed, self.selection
-        )
+        causes = including_files(self.repository, self.objects, self.head_listing, self.head, changed, self.selection)
         entries = self.head_listing.entries() if causes else {}
         return [
             Affected(path, None, entries[path], entries[path], f"includes {cause}, which changed")
@@ -145,9 +141,7 @@ def build_change(objects: Objects, item: Affected) -> Change | Skipped:
         return Skipped(item.path, "a symbolic link that was deleted")
     head = Version(item.path, objects.read(item.new.identifier, item.path)) if item.new else None
     base_path = item.old_path or item.path
-    base = (
-        Version(base_path, objects.read(item.old.identifier, base_path)) if item.old and old_is_file else None
-    )
+    base = Version(base_path, objects.read(item.old.identifier, base_path)) if item.old and old_is_file else None
     if head is not None and is_lfs_pointer(head.data):
         return Skipped(item.path, LFS_REASON)
     reason = item.reason

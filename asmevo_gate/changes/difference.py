@@ -28,9 +28,7 @@ def differences(repository: Repository, base: str, head: str | None) -> list[Dif
 
     Files that are only announced (``git add --intent-to-add``) are not in the index yet.
     """
-    records = repository.run(*_command(base, head), *_RAW, "--no-renames", *_sides(base, head), "--").split(
-        b"\0"
-    )
+    records = repository.run(*_command(base, head), *_RAW, "--no-renames", *_sides(base, head), "--").split(b"\0")
     pairs = zip(records[0::2], records[1::2], strict=False)
     return [_parse(head_field, path) for head_field, path in pairs if head_field]
 

@@ -36,12 +36,8 @@ def hook_changes(
     start, end = environment.get("PRE_COMMIT_FROM_REF"), environment.get("PRE_COMMIT_TO_REF")
     found = range_changes(cwd, start, end, selection) if start and end else staged_changes(cwd, selection)
     passed = {decode_path(os.fsencode(path)): path for path in paths}
-    kept = [
-        change for change in found.changes if change.path in passed or change.head is None or change.reason
-    ]
-    excluded = [
-        Skipped(change.path, "not passed by pre-commit") for change in found.changes if change not in kept
-    ]
+    kept = [change for change in found.changes if change.path in passed or change.head is None or change.reason]
+    excluded = [Skipped(change.path, "not passed by pre-commit") for change in found.changes if change not in kept]
     handled = {change.path for change in found.changes} | {item.path for item in found.skipped}
     assembly = patterns(selection.assembly)
     rest = [given for path, given in passed.items() if path not in handled and assembly.matches(path)]

@@ -16,9 +16,7 @@ from asmevo_gate.changes.patterns import Patterns, patterns
 from asmevo_gate.changes.repository import Repository, decode_path, encode_path
 from asmevo_gate.changes.sides import Listing
 
-_DIRECTIVE = re.compile(
-    rb"""(?:\.include|\.incbin|\#[ \t]*include)[ \t]*["<]([^"<>\n]+)[">]""", re.IGNORECASE
-)
+_DIRECTIVE = re.compile(rb"""(?:\.include|\.incbin|\#[ \t]*include)[ \t]*["<]([^"<>\n]+)[">]""", re.IGNORECASE)
 
 
 def including_files(
@@ -80,9 +78,7 @@ def _including(
     return found
 
 
-def _mentioning(
-    repository: Repository, commit: str | None, names: Iterable[bytes], searched: Patterns
-) -> list[str]:
+def _mentioning(repository: Repository, commit: str | None, names: Iterable[bytes], searched: Patterns) -> list[str]:
     """Files of ``commit`` in whose text one of the names occurs."""
     where = ["--cached"] if commit is None else [commit]
     command = (
@@ -98,8 +94,6 @@ def _mentioning(
         *where,
         "--",
     )
-    out = repository.run(
-        *command, *searched.pathspecs(), standard_input=b"\n".join(names) + b"\n", accept=(0, 1)
-    )
+    out = repository.run(*command, *searched.pathspecs(), standard_input=b"\n".join(names) + b"\n", accept=(0, 1))
     prefix = b"" if commit is None else commit.encode("ascii") + b":"
     return sorted(decode_path(path.removeprefix(prefix)) for path in out.split(b"\0") if path)

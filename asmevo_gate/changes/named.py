@@ -77,9 +77,7 @@ def standard_input(
     check_size(len(data), limit, name)
     root = cwd or Path.cwd()
     change = Change(name, None, "added", None, Version(name, data))
-    return ChangeSet(
-        (change,), (), NO_BASE_NAME, "standard input", root, nothing, WorkTree([root], limit).read
-    )
+    return ChangeSet((change,), (), NO_BASE_NAME, "standard input", root, nothing, WorkTree([root], limit).read)
 
 
 class _Base:
@@ -129,9 +127,7 @@ def _repository_of(cwd: Path, names: Sequence[str]) -> Repository | None:
     return None
 
 
-def _places(
-    names: Sequence[str], cwd: Path, root: Path, selection: Selection
-) -> tuple[dict[str, Path], list[Skipped]]:
+def _places(names: Sequence[str], cwd: Path, root: Path, selection: Selection) -> tuple[dict[str, Path], list[Skipped]]:
     """Where the files are, by the path that they are reported under."""
     ignore = patterns(selection.ignore)
     places: dict[str, Path] = {}

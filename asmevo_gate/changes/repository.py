@@ -57,9 +57,7 @@ class Repository:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        status, out, err = self._call(
-            "rev-parse", "--is-shallow-repository", "--absolute-git-dir", "--show-toplevel"
-        )
+        status, out, err = self._call("rev-parse", "--is-shallow-repository", "--absolute-git-dir", "--show-toplevel")
         if status != 0:
             raise _no_repository(directory, err)
         lines = out.removesuffix(b"\n").split(b"\n")
@@ -80,9 +78,7 @@ class Repository:
         """
         status, out, err = self._call(*arguments, standard_input=standard_input)
         if status not in accept:
-            raise GateError(
-                f"git {arguments[0]} failed: {_message(err)}", "check the repository with: git fsck"
-            )
+            raise GateError(f"git {arguments[0]} failed: {_message(err)}", "check the repository with: git fsck")
         return out
 
     def head(self) -> str | None:
@@ -97,9 +93,7 @@ class Repository:
             GateError: the revision is not in this clone.
         """
         if not revision or revision.startswith("-") or any(ord(letter) < 32 for letter in revision):
-            raise UsageError(
-                f"{role} revision {revision!r} is not a revision", "give a commit, a branch or a tag"
-            )
+            raise UsageError(f"{role} revision {revision!r} is not a revision", "give a commit, a branch or a tag")
         if set(revision) == {"0"} and len(revision) >= 40:
             raise GateError(
                 f"{role} revision is the null revision: the CI system knows no earlier commit",
@@ -192,9 +186,7 @@ def git_missing() -> GateError:
 
 def _message(err: bytes) -> str:
     lines = err.decode("utf-8", "replace").strip().splitlines()
-    chosen = next(
-        (line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else ""
-    )
+    chosen = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
     return chosen.removeprefix("fatal: ").removeprefix("error: ") or "no message"
 
 

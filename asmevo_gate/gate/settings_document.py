@@ -170,6 +170,8 @@ class _YamlTree:
         found: dict[str, Value] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
+            if key.tag == "tag:yaml.org,2002:merge":
+                raise UsageError("merge keys (<<) are not read", "write the keys out", self._file, line)
             name = self.value(key, depth + 1)
             if isinstance(name.content, bool) or not isinstance(name.content, str):
                 raise UsageError(

@@ -59,8 +59,6 @@ def test_range_of_revisions(staged: Scratch) -> None:
 
 
 def test_own_ignore_globs_hold(staged: Scratch) -> None:
-    found = hook_changes(
-        ["kernels/copy.s", "quiet.s"], staged.root, Selection(ignore=("*.s",)), environment={}
-    )
+    found = hook_changes(["kernels/copy.s", "quiet.s"], staged.root, Selection(ignore=("*.s",)), environment={})
     assert found.changes == ()
     assert {item.path for item in found.skipped} == {"gone.s", "kernels/copy.s", "quiet.s"}

@@ -34,9 +34,7 @@ def test_unchanged_file_is_looked_at(scratch: Scratch) -> None:
 
 
 def test_names_count_from_the_current_directory(scratch: Scratch) -> None:
-    found = named_files(
-        ["copy.s", "../kernels/copy.s", scratch.root / "kernels/copy.s"], scratch.root / "kernels"
-    )
+    found = named_files(["copy.s", "../kernels/copy.s", scratch.root / "kernels/copy.s"], scratch.root / "kernels")
     assert [change.path for change in found.changes] == ["kernels/copy.s"]
 
 

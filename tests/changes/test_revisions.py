@@ -125,9 +125,7 @@ def test_shallow_clone_without_the_base_says_what_to_fetch(branches: Scratch, tm
 def test_shallow_clone_without_the_merge_base_says_what_to_fetch(branches: Scratch, tmp_path: Path) -> None:
     shallow = clone(branches, tmp_path, "--depth=1", "--branch=side")
     shallow.git("fetch", "--quiet", "--depth=1", "origin", "main:main")
-    with pytest.raises(
-        GateError, match="merge base of 'main' and 'HEAD' is not in this shallow clone"
-    ) as caught:
+    with pytest.raises(GateError, match="merge base of 'main' and 'HEAD' is not in this shallow clone") as caught:
         range_changes(shallow.root, "main")
     assert "git fetch --unshallow" in caught.value.repair
     shallow.git("fetch", "--quiet", "--unshallow", "origin", "main", "side")

@@ -115,9 +115,7 @@ def test_mode_change_keeps_both_sides(scratch: Scratch) -> None:
     scratch.git("update-index", "--chmod=+x", "kernels/copy.s")
     change = only(staged_changes(scratch.root))
     assert change.kind == "mode"
-    assert (
-        change.base is not None and change.head is not None and change.base.data == change.head.data == KERNEL
-    )
+    assert change.base is not None and change.head is not None and change.base.data == change.head.data == KERNEL
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names that Windows does not allow")
@@ -442,9 +440,7 @@ def test_missing_git_is_an_error(scratch: Scratch, monkeypatch: pytest.MonkeyPat
         staged_changes(scratch.root)
 
 
-def test_pathspec_variables_of_the_caller_do_not_matter(
-    scratch: Scratch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pathspec_variables_of_the_caller_do_not_matter(scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
     scratch.git("mv", "kernels/copy.s", "moved.s")
     monkeypatch.setenv("GIT_LITERAL_PATHSPECS", "1")
     assert only(staged_changes(scratch.root)).kind == "renamed"
