@@ -262,9 +262,7 @@ class Walk:
             clocks, capacity = self._clocks[track], self._model.capacity[track]
             for event, (order, stamp) in self._ordered[track].items():
                 later = clocks[order] - stamp
-                if later >= capacity or (
-                    event >= 0 and self._judge(index, effect, event, track, later, report)
-                ):
+                if later >= capacity or (event >= 0 and self._judge(index, effect, event, track, later, report)):
                     ended.append(event)
             for event in self._stuck[track]:
                 if event >= 0 and self._judge(index, effect, event, track, 0, report):
@@ -275,9 +273,7 @@ class Walk:
                 self._refresh(track)
         self._join_masks()
 
-    def _judge(
-        self, index: int, effect: Effect, producer: int, track: int, later: int, report: Report | None
-    ) -> bool:
+    def _judge(self, index: int, effect: Effect, producer: int, track: int, later: int, report: Report | None) -> bool:
         event = self._event(producer, track)
         access, overlap = "raw", event.holds & effect.reads
         if not overlap and not (event.write_order and event.write_order == effect.write_order):
@@ -294,10 +290,12 @@ class Walk:
         """A read of LDS, as far as what it reads must still be on the way."""
         for event, barrier in self._passed:
             producer = event if event >= 0 else ~event
-            kind = self._effects[producer].kind
-            if report and (event < 0 or kind in ("lds_store", "lds_atomic")):
-                track = next(one.track for one in self._effects[producer].events if one.fills_lds)
-                report(Race("barrier", track, producer, index, 0, 0, event < 0, barrier))
+            effect = self._effects[producer]
+            written = effect.kind in ("lds_store", "lds_atomic")
+            if report and (event < 0 or written):
+                track = next(one.track for one in effect.events if one.fills_lds)
+                access = "barrier" if written else "ldsdma"
+                report(Race(access, track, producer, index, 0, 0, event < 0, barrier))
         self._passed = frozenset()
         for track in range(len(self._model.counters)):
             clocks, capacity = self._clocks[track], self._model.capacity[track]
@@ -305,20 +303,14 @@ class Walk:
             first += [(e, 0) for e in self._stuck[track] if e < 0]
             for event, later in first:
                 self._end(event, track)
-                if (
-                    later < capacity
-                    and report
-                    and self._effects[~event].kind not in ("lds_store", "lds_atomic")
-                ):
+                if later < capacity and report and self._effects[~event].kind not in ("lds_store", "lds_atomic"):
                     report(Race("ldsdma", track, ~event, index, later, 0))
 
     def _check_scratch_stores(self, index: int, report: Report | None) -> None:
         """Registers are given back: a scratch store in flight could go to another wave's memory."""
         for track in range(len(self._model.counters)):
             clocks, capacity = self._clocks[track], self._model.capacity[track]
-            live = [
-                (e, clocks[o] - s) for e, (o, s) in self._ordered[track].items() if clocks[o] - s < capacity
-            ]
+            live = [(e, clocks[o] - s) for e, (o, s) in self._ordered[track].items() if clocks[o] - s < capacity]
             for event, later in (*live, *((e, 0) for e in self._stuck[track])):
                 effect = self._effects[event if event >= 0 else ~event]
                 if report and effect.kind == "scratch_store" and effect.events[0].track == track:

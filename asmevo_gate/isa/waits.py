@@ -143,3 +143,15 @@ def _extract(number: int, places: Field) -> int:
 
 def _largest(places: Field) -> int:
     return (1 << sum(width for _, width in places)) - 1
+
+
+def wait_text(counter: str, count: int, target: Target) -> str:
+    """The instruction of the target that waits until ``counter`` is at most ``count``."""
+    dialect = _waits().dialects[target.facts["waitcnt"]]
+    for mnemonic, fields in dialect.packed.items():
+        if mnemonic == "s_waitcnt" and counter in fields:
+            return f"s_waitcnt {counter}({count})"
+    for mnemonic, single in dialect.single.items():
+        if single == counter:
+            return f"{mnemonic} {'null, ' if mnemonic.startswith('s_waitcnt_') else ''}{count:#x}"
+    raise KeyError(f"{target.name} has no counter {counter}")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asmevo_gate.analysis.liveness import Liveness, live_registers
+from asmevo_gate.analysis.pending_memory import PendingMemory, pending_memory
+from asmevo_gate.analysis.pending_violations import WaitViolation, wait_violations
 from asmevo_gate.analysis.resources import Resources, kernel_resources
 from asmevo_gate.program.model import Function, Program
 
@@ -27,6 +29,16 @@ class KernelFacts:
     def resources(self) -> Resources:
         """Used and allocated registers, LDS, scratch, occupancy."""
         return kernel_resources(self.kernel)
+
+    @cached_property
+    def pending(self) -> PendingMemory:
+        """Memory operations in flight before each instruction."""
+        return pending_memory(self.kernel)
+
+    @cached_property
+    def wait_violations(self) -> tuple[WaitViolation, ...]:
+        """Accesses that come before a memory operation has ended."""
+        return wait_violations(self.pending)
 
 
 @dataclass
