@@ -178,7 +178,7 @@ def _result(found: Finding, fingerprint: str, index: dict[str, int], context: Re
 
 def _prose(text: str) -> str:
     """Text in which nothing is an embedded link."""
-    return clipped(one_line(text), _TEXT // 2 - 100).replace("](", "] (")
+    return clipped(one_line(text).replace("](", "] ("), _TEXT // 2 - 100)
 
 
 def _related(found: Finding) -> list[Location]:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -130,3 +133,17 @@ def test_a_path_becomes_a_uri(file: str, uri: str) -> None:
     location = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
     assert location["uri"] == uri
     assert ("uriBaseId" in location) == (not uri.startswith("file:"))
+
+
+@pytest.mark.skipif(
+    shutil.which("sarif-multitool") is None,
+    reason="sarif-multitool is not on the path (npm package @microsoft/sarif-multitool)",
+)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_the_validator_of_the_format_finds_nothing(sample: str, tmp_path: Path) -> None:
+    (tmp_path / "log.sarif").write_text(render(SAMPLES[sample](), CONTEXT), encoding="utf-8")
+    command = ["sarif-multitool", "validate", "log.sarif", "-o", "found.sarif"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120)  # its exit status says nothing
+    found = json.loads((tmp_path / "found.sarif").read_text(encoding="utf-8-sig"))
+    # SARIF2005 asks for a web page of the tool.
+    assert {result["ruleId"] for result in found["runs"][0]["results"]} <= {"SARIF2005"}
