@@ -1,0 +1,100 @@
+"""A function as the constraint graph sees it: traits of each instruction, blocks, wavefront mode states."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from asmevo_gate.constraints.matching import Matcher, Traits, matcher_for
+from asmevo_gate.constraints.model import ConstraintGraph, Edge
+from asmevo_gate.isa.instruction import Op
+from asmevo_gate.program.model import Block, Function
+
+
+class FunctionView:
+    """Traits and control flow of one function; made once and shared by the evaluators of all edge kinds."""
+
+    def __init__(self, function: Function, graph: ConstraintGraph) -> None:
+        self.function = function
+        self.graph = graph
+        self.matcher: Matcher = matcher_for(graph, function.target)
+        traits = self.matcher.traits
+        self.traits: list[Traits | None] = [
+            None if instruction.decoded is None else traits(instruction.decoded)
+            for instruction in function.instructions
+        ]
+        self.blocks: tuple[Block, ...] = function.blocks
+        self._states: dict[str, list[bool]] = {}
+
+    @cached_property
+    def present(self) -> dict[str, list[int]]:
+        """Node -> the instructions that match it, in order."""
+        present: dict[str, list[int]] = {}
+        for index, traits in enumerate(self.traits):
+            if traits is not None:
+                for node in traits.nodes:
+                    present.setdefault(node, []).append(index)
+        return present
+
+    @cached_property
+    def block_of(self) -> list[int]:
+        """Instruction -> number of its block."""
+        numbers: list[int] = []
+        for block in self.blocks:
+            numbers.extend([block.number] * (block.end - block.first))
+        return numbers
+
+    @cached_property
+    def returns(self) -> bool:
+        """True for a device function: it goes back to a caller and has no kernel descriptor."""
+        if self.function.is_kernel or self.function.entry is None:
+            return False
+        return any(
+            instruction.decoded is not None and instruction.decoded.base == "s_setpc_b64"
+            for instruction in self.function.instructions
+        )
+
+    def is_call(self, index: int) -> bool:
+        """True when the instruction calls a function, so that unknown code runs behind it."""
+        decoded = self.function.instructions[index].decoded
+        return decoded is not None and bool(decoded.classes & Op.CALL)
+
+    def active(self, edge: Edge, profiles: frozenset[str]) -> bool:
+        """True when the edge applies to this function at all."""
+        if edge.wave is not None and edge.wave != self.function.wave_size:
+            return False
+        if edge.profile and edge.profile not in profiles:
+            return False
+        features = self.function.target.features
+        return all(features.get(name) == value for name, value in edge.feature.items())
+
+    def in_state(self, state: str) -> list[bool]:
+        """For each instruction, whether the wavefront may be in the mode when it issues."""
+        known = self._states.get(state)
+        if known is None:
+            known = self._states[state] = self._follow_state(state)
+        return known
+
+    def _follow_state(self, name: str) -> list[bool]:
+        state = self.graph.states[name]
+        sets = self.matcher.class_mask((state.set_by,))
+        clears = self.matcher.class_mask(state.cleared_by)
+        result = [False] * len(self.traits)
+        at_entry = [False] * len(self.blocks)
+        worklist = list(range(len(self.blocks)))
+        visited = [False] * len(self.blocks)
+        while worklist:
+            number = worklist.pop(0)
+            visited[number] = True
+            block = self.blocks[number]
+            on = at_entry[number]
+            for index in range(block.first, block.end):
+                result[index] = on
+                traits = self.traits[index]
+                if traits is not None:
+                    on = bool(traits.classes & sets) or (on and not traits.classes & clears)
+            for successor in block.successors:
+                if on and not at_entry[successor]:
+                    at_entry[successor] = True
+                    if visited[successor]:
+                        worklist.append(successor)
+        return result

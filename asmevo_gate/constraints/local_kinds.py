@@ -1,0 +1,111 @@
+"""Edges that need no distance: the instruction right before, one instruction alone, members of one load clause."""
+
+from __future__ import annotations
+
+from asmevo_gate.constraints.function_view import FunctionView
+from asmevo_gate.constraints.model import Edge
+from asmevo_gate.constraints.violation import HazardViolation
+from asmevo_gate.isa import registers
+from asmevo_gate.isa.instruction import VMEM, Decoded, Op
+from asmevo_gate.isa.registers import VGPR
+
+
+def _alone(
+    view: FunctionView, edge_id: str, edge: Edge, index: int, producer: int | None, mask: int
+) -> HazardViolation:
+    instructions = view.function.instructions
+    through = (instructions[index],) if producer is None else (instructions[producer], instructions[index])
+    return HazardViolation(
+        edge_id=edge_id,
+        edge=edge,
+        consumer=instructions[index],
+        producer=None if producer is None else instructions[producer],
+        registers=mask,
+        found=None,
+        needed=None,
+        through=through,
+        blocks=(view.block_of[index],),
+    )
+
+
+def directly_before_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
+    """Consumers that some path reaches without an instruction of the class right before them."""
+    wanted = view.matcher.class_mask((edge.within_class,))
+    found: list[HazardViolation] = []
+    for index in view.present.get(edge.consumer, ()):
+        before = _previous(view, index)
+        if not before or any(
+            (traits := view.traits[one]) is not None and not traits.classes & wanted for one in before
+        ):
+            found.append(_alone(view, edge_id, edge, index, None, 0))
+    return found
+
+
+def _previous(view: FunctionView, index: int) -> list[int]:
+    """The instructions that may issue right before one."""
+    block = view.blocks[view.block_of[index]]
+    if index > block.first:
+        return [index - 1]
+    return [view.blocks[number].end - 1 for number in block.predecessors]
+
+
+def encoding_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
+    """Instructions that must not be written so."""
+    return [
+        _alone(view, edge_id, edge, index, None, 0)
+        for index in view.present.get(edge.consumer, ())
+        if not edge.condition or _CONDITIONS[edge.condition](view, index)
+    ]
+
+
+def _last_allocated_vgpr(view: FunctionView, index: int) -> bool:
+    """The shift amount is the last VGPR that the kernel descriptor allocates (blocks of 8)."""
+    descriptor = view.function.descriptor
+    decoded = view.function.instructions[index].decoded
+    if descriptor is None or decoded is None:
+        return False
+    used = descriptor.values.get("accum_offset") or descriptor.values.get("next_free_vgpr")
+    if used is None:
+        return False
+    allocated = (used + 7) // 8 * 8
+    total = (descriptor.values.get("next_free_vgpr", used) + 7) // 8 * 8
+    amount = decoded.operands[1].start - VGPR.start
+    # With AGPRs behind the VGPRs of a unified file the next register is allocated.
+    return amount + 1 == allocated and total <= allocated
+
+
+_CONDITIONS = {"last_allocated_vgpr": _last_allocated_vgpr}
+
+
+def clause_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
+    """Loads of a soft clause (consecutive loads of one kind) that overwrite an address register of a member."""
+    found: list[HazardViolation] = []
+    for block in view.blocks:
+        kind, addresses, written = Op.NONE, 0, 0
+        first = block.first
+        for index in range(block.first, block.end):
+            decoded = view.function.instructions[index].decoded
+            now = _clause_kind(decoded)
+            if decoded is None or not now:
+                kind = Op.NONE
+                continue
+            if now != kind:
+                kind, addresses, written, first = now, 0, 0, index
+            read = decoded.reads & ~decoded.implicit_reads & ~decoded.keeps
+            write = decoded.writes & (registers.VECTOR | registers.SGPRS | registers.VCC)
+            bad = (addresses | read) & (written | write)
+            if bad:
+                found.append(_alone(view, edge_id, edge, index, first if first != index else None, bad))
+                kind = Op.NONE
+                continue
+            addresses |= read
+            written |= write
+    return found
+
+
+def _clause_kind(decoded: Decoded | None) -> Op:
+    if decoded is None or decoded.classes & Op.STORE or not decoded.classes & Op.LOAD:
+        return Op.NONE
+    if decoded.classes & Op.SMEM:
+        return Op.SMEM
+    return VMEM if decoded.classes & VMEM else Op.NONE

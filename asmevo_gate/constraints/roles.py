@@ -1,0 +1,165 @@
+"""Roles: which registers of an instruction a node of the constraint graph speaks about.
+
+Each role is a function from a decoded instruction to a bit set on the register line
+(:mod:`asmevo_gate.isa.registers`). ``hwreg`` is the one exception: its bits are hardware register ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from asmevo_gate.isa import registers
+from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Role
+
+_SCALAR = registers.SGPRS | registers.VCC | registers.TTMP.mask
+_VCCZ_EXECZ = registers.bits(registers.SPECIAL["vccz"]) | registers.bits(registers.SPECIAL["execz"])
+_SCRATCH_BASE = registers.bits(registers.SPECIAL["flat_scratch_base_lo"], 2)
+
+REGISTER_FILES: dict[str, int] = {
+    "all": (1 << registers.LINE_LENGTH) - 1,
+    "vgpr": registers.VGPRS,
+    "agpr": registers.AGPRS,
+    "vector": registers.VECTOR,
+    "sgpr": registers.SGPRS | registers.TTMP.mask,
+    "scalar": _SCALAR,
+    "scalar_or_exec_or_m0": _SCALAR | registers.EXEC | registers.M0,
+    "vcc": registers.VCC,
+    "exec": registers.EXEC,
+    "m0": registers.M0,
+    "vcc_or_exec": registers.VCC | registers.EXEC,
+    "vccz_execz": _VCCZ_EXECZ,
+    "scratch_base": _SCRATCH_BASE,
+    "s102_s103": registers.bits(registers.SGPR.start + 102, 2),
+}
+"""Names of register files that a node may narrow its registers to."""
+
+_EVEN_SGPRS = sum(1 << (registers.SGPR.start + i) for i in range(0, registers.SGPR.count, 2))
+_VCC_LOW = registers.bits(registers.SPECIAL["vcc_lo"])
+
+
+def sgpr_pairs(mask: int) -> int:
+    """Each aligned pair of SGPRs of a set as its even register; VCC is a pair too."""
+    low = (mask & registers.SGPRS | (mask & registers.SGPRS) >> 1) & _EVEN_SGPRS
+    vcc = mask & registers.VCC
+    return low | (_VCC_LOW if vcc else 0)
+
+
+def _named_reads(decoded: Decoded) -> int:
+    mask = 0
+    for operand in decoded.operands:
+        if operand.length and operand.role & (Role.READ | Role.KEEP):
+            mask |= operand.mask
+    return mask
+
+
+def _operand(decoded: Decoded, position: int) -> int:
+    return decoded.operands[position].mask if position < len(decoded.operands) else 0
+
+
+_CARRY_IN = (
+    "v_addc_", "v_subb_", "v_subbrev_", "v_add_co_ci_", "v_sub_co_ci_", "v_subrev_co_ci_",
+)  # fmt: skip
+
+
+def _takes_carry(base: str) -> bool:
+    return base.startswith(_CARRY_IN)
+
+
+def _mask_operand(decoded: Decoded) -> int:
+    """The SGPRs that an instruction reads as a lane mask: select of v_cndmask, carry-in, VCC of v_div_fmas."""
+    if decoded.halves:
+        return _mask_operand(decoded.halves[0]) | _mask_operand(decoded.halves[1])
+    base = decoded.base
+    if base.startswith("v_div_fmas"):
+        return decoded.reads & registers.VCC
+    if "cndmask" in base or _takes_carry(base):
+        last = decoded.operands[-1] if decoded.operands else None
+        if last is not None and last.mask & _SCALAR and last.role & Role.READ and len(decoded.operands) > 3:
+            return last.mask & _SCALAR
+        return decoded.implicit_reads & registers.VCC
+    return 0
+
+
+def _select(decoded: Decoded) -> int:
+    return _mask_operand(decoded) if "cndmask" in decoded.base else 0
+
+
+def _constant_reads(decoded: Decoded) -> int:
+    """Named sources without those that are read as a lane mask (select, carry-in) or lane select."""
+    if decoded.base in ("v_readlane_b32", "v_writelane_b32"):
+        return _operand(decoded, 1)
+    if decoded.base.startswith("v_div_fmas"):
+        return _named_reads(decoded)
+    mask_reads = _mask_operand(decoded)
+    if not mask_reads:
+        return _named_reads(decoded)
+    others = 0
+    for operand in decoded.operands[:-1]:
+        if operand.length and operand.role & Role.READ:
+            others |= operand.mask
+    return others
+
+
+def _store_data(decoded: Decoded) -> int:
+    """The data VGPRs of a memory store or atomic."""
+    classes = decoded.classes
+    if not classes & Op.STORE and not classes & Op.ATOMIC:
+        return 0
+    if classes & (Op.BUFFER | Op.IMAGE):
+        return _operand(decoded, 0)
+    if classes & (Op.FLAT | Op.GLOBAL | Op.SCRATCH):
+        returns = bool(decoded.operands) and bool(decoded.operands[0].role & Role.WRITE)
+        return _operand(decoded, 2 if returns else 1)
+    return 0
+
+
+def _matrix_c(decoded: Decoded) -> int:
+    return _operand(decoded, 0 if decoded.classes & Op.SPARSE else 3)
+
+
+def _matrix_index(decoded: Decoded) -> int:
+    return _operand(decoded, 3) if decoded.classes & Op.SPARSE else 0
+
+
+def _matrix_ab(decoded: Decoded) -> int:
+    """A and B, with the scale operands of the scaled forms."""
+    scales = _operand(decoded, 4) | _operand(decoded, 5)
+    return _operand(decoded, 1) | _operand(decoded, 2) | scales
+
+
+def _lane_select(decoded: Decoded) -> int:
+    return _operand(decoded, 2)
+
+
+def _scalar_reads(decoded: Decoded) -> int:
+    """SGPRs of a vector memory instruction: resource, sampler, base, offset."""
+    return _named_reads(decoded) if decoded.classes & VMEM else decoded.reads
+
+
+ROLES: dict[str, Callable[[Decoded], int]] = {
+    "none": lambda decoded: 0,
+    "writes": lambda decoded: decoded.writes,
+    "reads": lambda decoded: decoded.reads,
+    "reads_or_writes": lambda decoded: decoded.reads | decoded.writes,
+    "named_reads": _named_reads,
+    "named_reads_or_writes": lambda decoded: _named_reads(decoded) | decoded.writes,
+    "constant_reads": _constant_reads,
+    "memory_scalar_reads": _scalar_reads,
+    "first_destination": lambda decoded: _operand(decoded, 0),
+    "first_source": lambda decoded: _operand(decoded, 1),
+    "source_ab": lambda decoded: _operand(decoded, 1) | _operand(decoded, 2),
+    "source_c": lambda decoded: _operand(decoded, 3),
+    "lane_select": _lane_select,
+    "lane_mask": _mask_operand,
+    "select": _select,
+    "store_data": _store_data,
+    "matrix_d": lambda decoded: _operand(decoded, 0),
+    "matrix_ab": _matrix_ab,
+    "matrix_c": _matrix_c,
+    "matrix_index": _matrix_index,
+    "matrix_sources": lambda decoded: _matrix_ab(decoded) | _matrix_c(decoded) | _matrix_index(decoded),
+    "matrix_ab_index": lambda decoded: _matrix_ab(decoded) | _matrix_index(decoded),
+    "pair_reads": lambda decoded: sgpr_pairs(decoded.reads),
+    "pair_writes": lambda decoded: sgpr_pairs(decoded.writes),
+}
+"""Role name -> the registers in that role. ``hwreg`` is added by the matcher, which knows the target's ids."""

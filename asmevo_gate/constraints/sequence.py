@@ -1,0 +1,174 @@
+"""Sequence edges: steps that happen one after the other on the same register, at any distance.
+
+Forward over the control flow: for each step a bit set of the registers for which the sequence has come that far.
+The last step is the consumer. Sets only grow at joins (union), so that the iteration ends.
+"""
+
+from __future__ import annotations
+
+from asmevo_gate.constraints.function_view import FunctionView
+from asmevo_gate.constraints.matching import Traits
+from asmevo_gate.constraints.model import Edge
+from asmevo_gate.constraints.roles import REGISTER_FILES, sgpr_pairs
+from asmevo_gate.constraints.violation import HazardViolation
+
+_EVERY_PAIR = sgpr_pairs(REGISTER_FILES["scalar"])
+State = tuple[int, ...]
+
+
+class SequenceEdge:
+    """A sequence edge with its classes looked up."""
+
+    def __init__(self, edge: Edge, view: FunctionView) -> None:
+        self.edge = edge
+        self.any_register = edge.relation == "any"
+        self.clears = tuple(view.matcher.class_mask(clears) for clears in edge.step_clears)
+        self.every_class = 0
+        for mask in self.clears:
+            self.every_class |= mask
+
+    def registers(self, traits: Traits, step: int) -> int:
+        """Registers for which the instruction is the given step (bit 0 when the edge does not care which)."""
+        mask = traits.nodes.get(self.edge.steps[step])
+        if mask is None:
+            return 0
+        return 1 if self.any_register else mask
+
+    def advance(self, state: State, traits: Traits) -> State:
+        """The state behind an instruction."""
+        steps = list(state)
+        last = len(steps) - 1
+        # The consumer uses the sequence up: the repair belongs before the first one.
+        steps[last] &= ~self.registers(traits, last + 1)
+        for step, clears in enumerate(self.clears):
+            if traits.classes & clears:
+                steps[step] = 0
+        for step in range(last, 0, -1):
+            steps[step] |= steps[step - 1] & self.registers(traits, step)
+        steps[0] |= self.registers(traits, 0)
+        return tuple(steps)
+
+
+def sequence_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
+    """Every consumer that ends the sequence on a register."""
+    present = view.present
+    armed = edge.armed_at_function_entry and view.returns
+    if any(step not in present for step in edge.steps[0 if not armed else 1 :]):
+        return []
+    compiled = SequenceEdge(edge, view)
+    entries = _block_entries(view, compiled, armed)
+    found: list[HazardViolation] = []
+    for block in view.blocks:
+        state = entries[block.number]
+        if state is None:
+            continue
+        for index in range(block.first, block.end):
+            traits = view.traits[index]
+            if traits is None:
+                state = _unknown(state)
+                continue
+            hit = state[-1] & compiled.registers(traits, len(edge.steps) - 1)
+            if hit:
+                found.append(_violation(view, compiled, edge_id, index, hit))
+            state = compiled.advance(state, traits)
+            if view.is_call(index):
+                state = _after_call(state, edge)
+    return found
+
+
+def _unknown(state: State) -> State:
+    """An instruction without a meaning may clear the sequence: it is followed no further, never guessed."""
+    return (0,) * len(state)
+
+
+def _after_call(state: State, edge: Edge) -> State:
+    """What a callee leaves behind: nothing is known but, where the edge says so, that anything may be armed."""
+    return (_EVERY_PAIR if edge.armed_at_function_entry else 0,) + (0,) * (len(state) - 1)
+
+
+def _block_entries(view: FunctionView, compiled: SequenceEdge, armed: bool) -> list[State | None]:
+    """The state at the start of each block; ``None`` for a block that is never reached."""
+    edge = compiled.edge
+    empty: State = (0,) * (len(edge.steps) - 1)
+    entries: list[State | None] = [None] * len(view.blocks)
+    if not view.blocks:
+        return entries
+    entries[0] = ((_EVERY_PAIR, *empty[1:])) if armed else empty
+    for block in view.blocks:
+        if block.number and not block.predecessors:
+            entries[block.number] = empty
+    worklist = [block.number for block in view.blocks if entries[block.number] is not None]
+    while worklist:
+        number = worklist.pop()
+        block = view.blocks[number]
+        state = entries[number]
+        assert state is not None
+        for index in range(block.first, block.end):
+            traits = view.traits[index]
+            state = _unknown(state) if traits is None else compiled.advance(state, traits)
+            if view.is_call(index):
+                state = _after_call(state, edge)
+        for successor in block.successors:
+            before = entries[successor]
+            joined = state if before is None else tuple(a | b for a, b in zip(before, state, strict=True))
+            if joined != before:
+                entries[successor] = joined
+                worklist.append(successor)
+    return entries
+
+
+def _violation(
+    view: FunctionView, compiled: SequenceEdge, edge_id: str, consumer: int, registers: int
+) -> HazardViolation:
+    """The report of one consumer, with the nearest instruction of each step on the way back."""
+    instructions = view.function.instructions
+    steps: list[int] = [consumer]
+    blocks: tuple[int, ...] = (view.block_of[consumer],)
+    for step in range(len(compiled.edge.steps) - 2, -1, -1):
+        place = _nearest(view, compiled, steps[0], step, registers)
+        if place is None:
+            break
+        steps.insert(0, place[0])
+        blocks = (*place[1][:-1], *blocks)
+    through = tuple(instructions[index] for index in steps)
+    return HazardViolation(
+        edge_id=edge_id,
+        edge=compiled.edge,
+        consumer=instructions[consumer],
+        producer=through[-2] if len(through) > 1 else None,
+        registers=0 if compiled.any_register else registers,
+        found=None,
+        needed=None,
+        through=through,
+        blocks=blocks,
+    )
+
+
+def _nearest(
+    view: FunctionView, compiled: SequenceEdge, from_index: int, step: int, registers: int
+) -> tuple[int, tuple[int, ...]] | None:
+    """The nearest instruction before one that is the given step on some of the registers, with the blocks between."""
+    start = view.block_of[from_index]
+    worklist: list[tuple[int, int, tuple[int, ...]]] = [(start, from_index, (start,))]
+    entered: set[int] = set()
+    while worklist:
+        number, index, blocks = worklist.pop(0)
+        block = view.blocks[number]
+        stopped = False
+        for earlier in range(index - 1, block.first - 1, -1):
+            traits = view.traits[earlier]
+            if traits is None:
+                stopped = True
+                break
+            if compiled.registers(traits, step) & registers:
+                return earlier, blocks
+            if traits.classes & compiled.clears[step]:
+                stopped = True
+                break
+        if stopped:
+            continue
+        for predecessor in block.predecessors:
+            if predecessor not in entered:
+                entered.add(predecessor)
+                worklist.append((predecessor, view.blocks[predecessor].end, (predecessor, *blocks)))
+    return None

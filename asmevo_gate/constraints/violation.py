@@ -1,0 +1,38 @@
+"""What both engines report: one broken edge at one instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asmevo_gate.constraints.model import Edge
+from asmevo_gate.program.model import Instruction
+
+UNBOUNDED = 1 << 30
+"""Required distance of a hazard that only its mitigation ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class HazardViolation:
+    """A hazard between two instructions.
+
+    ``registers`` is a bit set on the register line (hardware register ids for s_setreg hazards), 0 where the edge
+    concerns no registers. ``found`` is the distance in the edge's unit on the shortest path, ``needed`` the required
+    one (``None`` where no distance helps). ``through`` are the producer, what lies between that the edge names, and
+    the consumer; ``blocks`` the numbers of the basic blocks on that path, producer's first.
+    """
+
+    edge_id: str
+    edge: Edge
+    consumer: Instruction
+    producer: Instruction | None
+    registers: int
+    found: int | None
+    needed: int | None
+    through: tuple[Instruction, ...]
+    blocks: tuple[int, ...]
+
+    @property
+    def key(self) -> tuple[int, str, int, int | None, int | None]:
+        """What two engines must agree on: consumer, edge, producer, found and needed distance."""
+        producer = self.producer.index if self.producer is not None else -1
+        return self.consumer.index, self.edge_id, producer, self.found, self.needed
