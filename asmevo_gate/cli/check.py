@@ -151,7 +151,7 @@ def _write(
         root=str(changes.root),
         rules=rule_help(type(rule) for rule in all_rules()),
         sources=_sources(report, changes),
-        fail_on=_severity(fail_on) or "error",
+        fail_on=_severity(fail_on),
         colour=sys.stdout.isatty(),
         verbose=verbose,
     )

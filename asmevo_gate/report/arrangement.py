@@ -1,5 +1,4 @@
-"""The order and the form in which every renderer sees a report: relative paths, sorted, the same bytes each
-time."""
+"""The order and the form in which every renderer sees a report: relative paths, sorted lists."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ SEVERITY_RANK = {"error": 0, "warning": 1, "info": 2}
 
 
 def relative_path(path: str, root: str) -> str:
-    """``path`` with forward slashes, relative to ``root`` when it lies below it; unchanged when it does
-    not."""
+    """``path`` with forward slashes, relative to ``root`` when it lies below it, else unchanged."""
     if root and Path(path).is_absolute():
         below = os.path.relpath(path, root)
         path = path if below == os.pardir or below.startswith(os.pardir + os.sep) else below
@@ -105,8 +103,10 @@ def suppressed_findings(report: Report) -> list[Finding]:
     return [f for f in report.findings if f.suppressed is not None]
 
 
-def fails(found: Finding, fail_on: Severity) -> bool:
+def fails(found: Finding, fail_on: Severity | None) -> bool:
     """Whether the finding by itself fails the gate."""
+    if fail_on is None:
+        return False
     return found.new and found.suppressed is None and SEVERITY_RANK[found.severity] <= SEVERITY_RANK[fail_on]
 
 

@@ -10,7 +10,7 @@ from asmevo_gate.report.text import clipped, visible
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from asmevo_gate.gate.result import Finding
+    from asmevo_gate.gate.result import Finding, Location
 
 _WIDEST = 160
 
@@ -52,6 +52,11 @@ def excerpt(found: Finding, sources: Mapping[str, str], steps: int = 4) -> list[
     caret = len(_shown(before)) if found.column > 0 and len(before) < len(raw.rstrip()) else None
     add(found.file, found.line, _shown(raw), "", caret if caret is not None and caret < _WIDEST else None)
     return lines
+
+
+def expansion(found: Finding) -> tuple[Location, ...]:
+    """The steps from the macro use that the finding stands at down to the line inside the macro."""
+    return tuple(step for step in found.macro if (step.file, step.line) != (found.file, found.line))
 
 
 def place_text(found: Finding, sources: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from asmevo_gate.report.arrangement import arranged, arranged_findings, fails
 from asmevo_gate.report.deltas import kernel_changes, number_text
-from asmevo_gate.report.excerpt import excerpt
+from asmevo_gate.report.excerpt import excerpt, expansion
 from asmevo_gate.report.text import clipped, one_line, plural, visible, xml_text
 from asmevo_gate.report.verdict import (
     RESOLVE,
@@ -136,7 +136,7 @@ def _finding_case(made: TestCase, found: Finding, context: RenderContext) -> Non
     lines = [f"{one_line(found.file)}:{found.line}:{found.column}: {found.severity}: {one_line(found.message)}"]
     lines += [f"{line.line or ''} | {line.text}{'   <- ' + line.note if line.note else ''}"
               for line in excerpt(found, context.sources)]  # fmt: skip
-    lines += [f"expanded from {step.file}:{step.line}" for step in found.macro[:_STEPS]]
+    lines += [f"expands to {step.file}:{step.line}: {step.text}" for step in expansion(found)[:_STEPS]]
     if found.repair:
         lines.append(f"repair: {found.repair}")
     if found.suppressed is not None:
@@ -144,7 +144,8 @@ def _finding_case(made: TestCase, found: Finding, context: RenderContext) -> Non
     elif fails(found, context.fail_on):
         made.add_failure_info(message, _content(lines), visible(found.rule))
     else:
-        why = "base has it as well" if not found.new else f"below the severity that fails ({context.fail_on})"
+        below = f"below the severity that fails ({context.fail_on})" if context.fail_on else "the gate never fails"
+        why = below if found.new else "base has it as well"
         made.add_skipped_info(why, _content([f"does not fail the gate: {why}", *lines]))
 
 

@@ -19,7 +19,7 @@ from asmevo_gate.report.deltas import (
     number_text,
     unchanged_kernels,
 )
-from asmevo_gate.report.excerpt import excerpt
+from asmevo_gate.report.excerpt import excerpt, expansion
 from asmevo_gate.report.text import clipped, markdown_block, markdown_code, markdown_text, one_line, plural
 from asmevo_gate.report.verdict import (
     RESOLVE,
@@ -144,9 +144,9 @@ def _finding(found: Finding, context: RenderContext) -> str:
         lines.append(f"{number} | {line.text}{note}")
     if lines:
         parts.append(f"\n{markdown_block(lines)}\n")
-    if found.macro:
-        steps = ", ".join(_name(f"{step.file}:{step.line}") for step in found.macro[:5])
-        parts.append(f"\nExpanded from {steps}.\n")
+    steps = ", ".join(_name(f"{step.file}:{step.line}") for step in expansion(found)[:5])
+    if steps:
+        parts.append(f"\nExpands to {steps}.\n")
     if found.repair:
         parts.append(f"\nRepair: {markdown_text(clipped(found.repair, _MESSAGE))}\n")
     return "".join(parts) + "\n"

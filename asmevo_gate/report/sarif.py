@@ -182,7 +182,7 @@ def _prose(text: str) -> str:
 
 
 def _related(found: Finding) -> list[Location]:
-    """Producer, path, then the chain of macro uses; each place once, never the result's own."""
+    """Producer, path, then the steps of macro expansion; each place once, never the result's own."""
     seen = {(found.file, found.line)}
     steps = []
     for step in (*([found.producer] if found.producer else ()), *found.path, *found.macro):
@@ -195,7 +195,7 @@ def _related(found: Finding) -> list[Location]:
 def _role(step: Location, found: Finding) -> str:
     if step is found.producer:
         return "Producer"
-    return "On the path from the producer" if step in found.path else "Expanded from here"
+    return "On the path from the producer" if step in found.path else "What the macro expands to"
 
 
 def _location(file: str, line: int, column: int = 0, end_line: int = 0, text: str = "") -> dict[str, Any]:

@@ -16,7 +16,7 @@ from asmevo_gate.report.deltas import (
     number_text,
     unchanged_kernels,
 )
-from asmevo_gate.report.excerpt import excerpt
+from asmevo_gate.report.excerpt import excerpt, expansion
 from asmevo_gate.report.text import clipped, one_line, plural
 from asmevo_gate.report.verdict import (
     RESOLVE,
@@ -163,11 +163,11 @@ def _finding(found: Finding, context: RenderContext) -> list[Line]:
         lines.append([(f"{number} | ", "blue"), (line.text, ""), (note, "cyan")])
         if line.caret is not None:
             lines.append([(" " * gutter + " | ", "blue"), (" " * line.caret + "^", style)])
-    for step in found.macro:
+    for step in expansion(found):
         lines.append(
             [
                 ("   = ", "blue"),
-                (f"expanded from {one_line(step.file)}:{step.line}: {one_line(step.text)}", ""),
+                (f"expands to {one_line(step.file)}:{step.line}: {one_line(step.text)}", ""),
             ]
         )
     if found.repair:

@@ -37,14 +37,20 @@ def severity_counts(report: Report) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
-def verdict_sentence(report: Report, fail_on: Severity = "error") -> str:
+def verdict_sentence(report: Report, fail_on: Severity | None = "error") -> str:
     """Why the verdict is what it is, in one sentence."""
     found = severity_counts(report)
     kernels = plural(len(report.kernels), "kernel")
+    unknown = len(report.coverage.unknown)
+    besides = f"; {plural(unknown, 'line')} could not be modelled" if unknown else ""
     if report.verdict == "fail":
-        return f"{found or 'The gate fails'} in {kernels} checked; the gate fails from severity {fail_on}."
+        limit = f"; the gate fails from severity {fail_on}" if fail_on else ""
+        return f"{found or 'the gate fails'} in {kernels} checked{limit}{besides}."
     if report.verdict == "warn":
-        return f"{found or 'Warnings'} in {kernels} checked, below the severity that fails the gate ({fail_on})."
+        limit = (
+            f"below the severity that fails the gate ({fail_on})" if fail_on else "but the gate is set never to fail"
+        )
+        return f"{found or 'warnings'} in {kernels} checked, {limit}{besides}."
     if report.verdict == "not_checked":
         coverage = report.coverage
         missing = coverage.instructions - coverage.modelled

@@ -37,8 +37,11 @@ MISSING_WAIT = Finding(
     producer=LOAD,
     path=(LOAD, JUMP, Location("kernels/saxpy.s", 40, "\tv_fma_f32 v5, v4, v2, v3")),
     fingerprint="wait.vmcnt.raw:saxpy:1",
-    macro=(Location("kernels/saxpy.s", 12, "LOAD_TILE 4"),),
-    text="\tv_fma_f32 v5, v4, v2, v3",
+    macro=(
+        Location("kernels/saxpy.s", 40, "FMA v5, v4"),
+        Location("kernels/tile.inc", 12, "v_fma_f32 \\d, \\a, v2, v3"),
+    ),
+    text="\tFMA v5, v4",
     gpu="gfx90a",
 )
 OCCUPANCY = Finding(

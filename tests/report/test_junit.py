@@ -129,3 +129,8 @@ def test_the_gitlab_flavour_differs_by_the_file_only() -> None:
         made.attrib.pop("file", None)
     plain = list(read(render(failing(), CONTEXT)).iter("testcase"))
     assert [etree.tostring(c) for c in cases] == [etree.tostring(c) for c in plain]
+
+
+def test_a_gate_that_never_fails_has_no_failures() -> None:
+    report = msgspec.structs.replace(failing(), verdict="warn")
+    assert read(render(report, RenderContext(fail_on=None))).get("failures") == "0"

@@ -59,7 +59,7 @@ def test_producer_and_path_are_related_locations() -> None:
     assert shown == [
         (1, 31, "Producer"),
         (2, 33, "On the path from the producer"),
-        (3, 12, "Expanded from here"),
+        (3, 12, "What the macro expands to"),
     ]
     assert result["message"]["text"].endswith("See the [producer](1).")
 

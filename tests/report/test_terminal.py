@@ -42,7 +42,7 @@ def test_changes_come_first_then_findings_then_counts_then_the_verdict() -> None
 def test_the_caret_stands_below_the_column_also_after_tabs() -> None:
     lines = render(failing(), RenderContext()).splitlines()
     caret = next(number for number, line in enumerate(lines) if line.endswith("| " + " " * 4 + "^"))
-    assert lines[caret - 1][lines[caret].index("^") :].startswith("v_fma_f32")
+    assert lines[caret - 1][lines[caret].index("^") :].startswith("FMA v5")
 
 
 def test_what_was_not_checked_is_named_with_what_to_do() -> None:
