@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from asmevo_gate.analysis.definitions import defined_at_block_starts, may_define
 from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
-from asmevo_gate.analysis.initial_state import initial_registers
 from asmevo_gate.isa.instruction import MATRIX, Decoded, Op
 from asmevo_gate.isa.registers import AGPRS, SGPR, VECTOR, VGPR, VGPRS, bits
 from asmevo_gate.program.model import Block, Function
@@ -75,7 +75,7 @@ def live_registers(function: Function) -> Liveness:
     memo: dict[str, _Effect | None] = {}
     effects = [_effect_of(instruction.decoded, memo) for instruction in function.instructions]
     needs = _solve_needs(function, effects)
-    defined = _solve_defined(function)
+    defined = defined_at_block_starts(function)
     return _per_instruction(function, effects, needs, defined)
 
 
@@ -167,44 +167,6 @@ def _needed_at_exit(block: Block, function: Function) -> int:
     return used
 
 
-def _solve_defined(function: Function) -> list[int]:
-    """Registers that may have a value at the start of each block (union over paths)."""
-    blocks = function.blocks
-    if not blocks:
-        return []
-    written: list[int] = []
-    for block in blocks:
-        writes = 0
-        for instruction in function.instructions[block.first : block.end]:
-            if instruction.decoded is not None:
-                writes |= instruction.decoded.writes
-        written.append(writes)
-    entry = initial_registers(function) if function.is_kernel else _read_anywhere(function)
-    defined = [0] * len(blocks)
-    defined[0] = entry
-    pending = [0]
-    seen = {0}
-    while pending:
-        number = pending.pop()
-        out = defined[number] | written[number]
-        for successor in blocks[number].successors:
-            merged = defined[successor] | out
-            if merged != defined[successor] or successor not in seen:
-                seen.add(successor)
-                defined[successor] = merged
-                pending.append(successor)
-    return defined
-
-
-def _read_anywhere(function: Function) -> int:
-    """Arguments of a device function are not declared: anything that it reads may come from the caller."""
-    reads = 0
-    for instruction in function.instructions:
-        if instruction.decoded is not None:
-            reads |= instruction.decoded.reads
-    return reads
-
-
 def _per_instruction(
     function: Function, effects: list[_Effect | None], needs: list[tuple[int, int]], defined: list[int]
 ) -> Liveness:
@@ -225,7 +187,7 @@ def _per_instruction(
                 exact = False
                 after[index] &= has_value
                 continue
-            has_value |= decoded.writes
+            has_value |= may_define(function.instructions[index])
             after[index] &= has_value
             exact = exact and not any(operand.indexed for operand in decoded.operands)
             at_once = after[index] | decoded.writes

@@ -65,6 +65,12 @@ def waves_by_vgprs(limits: ResourceLimits, wave_size: int, vgprs: int) -> int:
     return min(max(file.file // allocated, 1), limits.max_waves_per_eu)
 
 
+def most_vgprs(limits: ResourceLimits, wave_size: int, waves: int) -> int:
+    """The largest number of VGPRs with which a SIMD still holds ``waves`` waves (IsaInfo::getMaxNumVGPRs)."""
+    file = limits.vgpr[wave_size]
+    return file.file // waves // file.granule * file.granule
+
+
 def waves_by_sgprs(limits: ResourceLimits, sgprs: int) -> int:
     """Waves per SIMD that the SGPR file allows (IsaInfo::getOccupancyWithNumSGPRs)."""
     allowed = [waves for most, waves in limits.sgpr.waves_by_count if most is None or sgprs <= most]

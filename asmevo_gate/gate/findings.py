@@ -43,6 +43,8 @@ def _finding(found: FoundViolation, source: Source, severities: Mapping[str, Sev
         producer=_location(violation.producer, source) if violation.producer else None,
         path=tuple(_location(instruction, source) for instruction in violation.path),
         macro=_macro_chain(violation, source),
+        gpu=gpu,
+        text=_line_at(source, outer),
         fingerprint=digest(rule_id, found.kernel, gpu, _normalised(violation.context or text)),
     )
 
@@ -63,6 +65,14 @@ def _location(instruction: Instruction, source: Source) -> Location:
 def _text_at(source: Source, place: Place) -> str:
     text = source.files.get(place.file, source.text)
     return text[place.start : place.end].strip()
+
+
+def _line_at(source: Source, place: Place) -> str:
+    """The whole line, so that the finding's column points into it."""
+    text = source.files.get(place.file, source.text)
+    start = place.start - (place.column - 1)
+    end = text.find("\n", start)
+    return text[start : end if end >= 0 else len(text)].rstrip()
 
 
 def _normalised(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from asmevo_gate import __version__
 from asmevo_gate.analysis.loops import loop_depths
@@ -12,19 +13,18 @@ from asmevo_gate.changes.model import Change, ChangeSet, Side, Version
 from asmevo_gate.errors import GateError
 from asmevo_gate.gate.baseline import Baseline
 from asmevo_gate.gate.comparison import mark_new, metric_delta
+from asmevo_gate.gate.data_version import data_version
 from asmevo_gate.gate.file_check import CheckedProgram, check_text, kernel_metrics
 from asmevo_gate.gate.findings import findings_of
 from asmevo_gate.gate.result import BlockReport, Coverage, Finding, Input, KernelReport, Report, Tool, Unknown
 from asmevo_gate.gate.settings import Settings
 from asmevo_gate.gate.suppressions import apply_suppressions, read_suppressions
-from asmevo_gate.gate.target_choice import choose_targets
+from asmevo_gate.gate.target_choice import Configuration, configurations
 from asmevo_gate.gate.verdict import decide
-from asmevo_gate.isa.table import data_version
-from asmevo_gate.isa.targets import Target
 from asmevo_gate.rules.facts import KernelFacts
-from asmevo_gate.rules.rule import Severity
+from asmevo_gate.rules.rule import Rule, Severity
 from asmevo_gate.source.options import SourceOptions
-from asmevo_gate.source.recognise import looks_like_amdgpu
+from asmevo_gate.source.recognise import not_amdgpu
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,14 @@ def _check_change(change: Change, changes: ChangeSet, settings: Settings, reques
     if change.head is None:
         return _FileResult((), (), Coverage())
     text = _decoded_text(change.head)
-    reason = looks_like_amdgpu(text)
-    if reason is not True and not request.named and not request.gpus:
-        return _FileResult((), (), Coverage(), Unknown(change.path, 0, "", str(reason)))
+    reason = not_amdgpu(text)
+    if reason and not request.named and not request.gpus:
+        return _FileResult((), (), Coverage(), Unknown(change.path, 0, "", reason))
     configured = settings.for_path(change.path)
-    targets = choose_targets(change.path, text, request.gpus, configured.gpus)
-    parts = [_check_target(change, text, target, changes, settings, request) for target in targets]
+    ways = configurations(change.path, text, request.gpus, configured, dict(request.defines))
+    parts = [_check_configuration(change, text, way, changes, settings, request) for way in ways]
     return _FileResult(
-        tuple(finding for part in parts for finding in part.findings),
+        tuple(_distinct(finding for part in parts for finding in part.findings)),
         tuple(kernel for part in parts for kernel in part.kernels),
         Coverage(
             sum(part.coverage.instructions for part in parts),
@@ -110,13 +110,23 @@ def _check_change(change: Change, changes: ChangeSet, settings: Settings, reques
     )
 
 
-def _check_target(
-    change: Change, text: str, target: Target, changes: ChangeSet, settings: Settings, request: Request
+def _distinct(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """One finding where several variants of a file have the same."""
+    seen: set[tuple[str, int]] = set()
+    for finding in findings:
+        key = (finding.fingerprint, finding.line)
+        if key not in seen:
+            seen.add(key)
+            yield finding
+
+
+def _check_configuration(
+    change: Change, text: str, way: Configuration, changes: ChangeSet, settings: Settings, request: Request
 ) -> _FileResult:
-    configured = settings.for_path(change.path)
-    base = _checked_base(change, text, target, changes, settings, request)
-    options = _source_options(change.path, "head", target, changes, settings, request)
-    head = check_text(change.path, text, target, options, configured.wave_size, base)
+    base = _checked_base(change, way, changes)
+    enabled = partial(_is_enabled, settings.disabled)
+    options = _source_options("head", way, changes)
+    head = check_text(change.path, text, way.target, options, way.wave_size, base, enabled)
     severities = settings.severities
     findings = apply_suppressions(change.path, findings_of(head, severities), read_suppressions(text))
     base_kernels: dict[str, KernelFacts] = {}
@@ -128,37 +138,32 @@ def _check_target(
     return _FileResult(findings, kernels, Coverage(head.instructions, head.modelled, head.unknown))
 
 
-def _checked_base(
-    change: Change, head_text: str, target: Target, changes: ChangeSet, settings: Settings, request: Request
-) -> CheckedProgram | None:
-    """The same file at base, for the same target. A base that cannot be read compares as a new file: head is then
-    judged whole, which never hides a finding."""
+def _is_enabled(disabled: frozenset[str], rule: Rule) -> bool:
+    return rule.id not in disabled
+
+
+def _checked_base(change: Change, way: Configuration, changes: ChangeSet) -> CheckedProgram | None:
+    """The same file at base, in the same configuration. A base that cannot be read compares as a new file: head is
+    then judged whole, which never hides a finding."""
     if change.base is None:
         return None
-    path = change.old_path or change.path
     try:
         text = _decoded_text(change.base)
-        if looks_like_amdgpu(text) is not True and text != head_text:
-            return None
-        options = _source_options(path, "base", target, changes, settings, request)
-        return check_text(path, text, target, options, settings.for_path(path).wave_size)
+        options = _source_options("base", way, changes)
+        return check_text(change.old_path or change.path, text, way.target, options, way.wave_size)
     except GateError:
         return None
 
 
-def _source_options(
-    path: str, side: Side, target: Target, changes: ChangeSet, settings: Settings, request: Request
-) -> SourceOptions:
-    configured = settings.for_path(path)
-
+def _source_options(side: Side, way: Configuration, changes: ChangeSet) -> SourceOptions:
     def read(included: str) -> str | None:
         data = changes.read(side, included)
         return None if data is None else _decoded_text(Version(included, data))
 
     return SourceOptions(
-        defines={**configured.defines, **dict(request.defines)},
-        predefined=target.predefined_symbols,
-        include_paths=configured.include,
+        defines=way.defines,
+        predefined=way.target.predefined_symbols,
+        include_paths=way.include,
         root=str(changes.root),
         read=read,
     )

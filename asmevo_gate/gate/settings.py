@@ -167,7 +167,6 @@ def explain_settings(settings: Settings) -> str:
     default, selection = settings.default, settings.selection
     rows: list[tuple[str, str, tuple[str, ...]]] = [
         ("assembly", _list(selection.assembly), ("assembly",)),
-        ("included", _list(selection.included), ("included",)),
         ("ignore", _list(selection.ignore), ("ignore",)),
         ("gpus", _list(default.gpus) if default.gpus else "from each file, else detected", ("gpus",)),
         ("rocm", settings.rocm or "detected", ("rocm",)),

@@ -13,7 +13,7 @@ from asmevo_gate.gate.settings import FailOn, Settings, Severity, TargetSettings
 from asmevo_gate.gate.settings_document import Document, Value
 
 _TOP = (
-    "assembly", "included", "ignore", "gpus", "rocm", "wave_size", "defines", "include", "targets", "severities",
+    "assembly", "ignore", "gpus", "rocm", "wave_size", "defines", "include", "targets", "severities",
     "fail_on", "allow_not_checked", "baseline", "profiles", "constraints", "reports", "limits",
 )  # fmt: skip
 _TARGET = ("paths", "gpus", "defines", "include", "wave_size", "variants")
@@ -81,7 +81,6 @@ class _Reading:
         return Selection(
             assembly=self._globs(top, "assembly", standard.assembly, empty_allowed=False),
             ignore=self._globs(top, "ignore", standard.ignore),
-            included=self._globs(top, "included", standard.included),
             max_file_bytes=sizes.get("max_file_bytes", standard.max_file_bytes),
             max_total_bytes=sizes.get("max_total_bytes", standard.max_total_bytes),
         )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from asmevo_gate.errors import GateError, UsageError
+from asmevo_gate.gate.settings import TargetSettings, Variant
 from asmevo_gate.isa.targets import Target, parse_target
 
 _DIRECTIVE = re.compile(r'^[ \t]*\.amdgcn_target[ \t]+"?([^"\s;]+)"?', re.MULTILINE)
@@ -28,13 +31,40 @@ def named_target(path: str, text: str) -> Target | None:
     return None
 
 
-def choose_targets(path: str, text: str, asked: tuple[str, ...], configured: tuple[str, ...]) -> tuple[Target, ...]:
-    """The targets to check a file for: ``--gpu``, else the file's own, else the settings for its path.
+@dataclass(frozen=True)
+class Configuration:
+    """One way to assemble a file: GPU, symbol definitions, include directories, wave size (``None``: the default)."""
+
+    target: Target
+    defines: Mapping[str, int]
+    include: tuple[str, ...]
+    wave_size: int | None
+
+
+def configurations(
+    path: str, text: str, asked: tuple[str, ...], configured: TargetSettings, defines: Mapping[str, int]
+) -> tuple[Configuration, ...]:
+    """The ways to check a file: each variant of its settings for each GPU. ``defines`` (of ``-D``) win over settings.
 
     Raises:
         UsageError: a name is no GPU that the gate knows.
         GateError: nothing says which GPU the file is for.
     """
+    variants = configured.variants or (Variant(""),)
+    return tuple(
+        Configuration(
+            target,
+            {**configured.defines, **variant.defines, **defines},
+            configured.include,
+            variant.wave_size or configured.wave_size,
+        )
+        for variant in variants
+        for target in _targets(path, text, asked, variant.gpus or configured.gpus)
+    )
+
+
+def _targets(path: str, text: str, asked: tuple[str, ...], configured: tuple[str, ...]) -> tuple[Target, ...]:
+    """``--gpu``, else the file's own target, else the settings for its path."""
     if asked:
         return tuple(parse_target(name) for name in asked)
     own = named_target(path, text)

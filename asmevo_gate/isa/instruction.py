@@ -148,6 +148,12 @@ class Decoded(msgspec.Struct, frozen=True, gc=False):
         return bool(self.classes & classes)
 
 
+    @property
+    def is_call(self) -> bool:
+        """True for s_swappc_b64, s_call_b64 and their later spellings."""
+        return bool(self.classes & Op.CALL)
+
+
 class NotDecoded(msgspec.Struct, frozen=True, gc=False):
     """Why a text has no meaning on the target; never a silent skip.
 

@@ -48,6 +48,7 @@ def build_program(source: Source, target: Target, wave_size: int | None = None) 
     metadata = parse_metadata(source)
     kernel_metadata = {kernel.name: kernel for kernel in metadata.kernels} if metadata else {}
     bodies = _split_functions(source, set(descriptors) | set(kernel_metadata))
+    wave_size = _module_wave_size(target, wave_size, descriptors, kernel_metadata)
     functions = tuple(
         _build_function(body, target, wave_size, descriptors.get(body.name), kernel_metadata.get(body.name))
         for body in bodies
@@ -166,6 +167,18 @@ def _instruction(index: int, statement: Statement, isa: Isa) -> Instruction:
     if isinstance(meaning, NotDecoded):
         return Instruction(index, statement, None, meaning)
     return Instruction(index, statement, meaning)
+
+
+def _module_wave_size(
+    target: Target,
+    asked: int | None,
+    descriptors: dict[str, Descriptor],
+    metadata: dict[str, KernelMetadata],
+) -> int | None:
+    """The wave size of code that has no descriptor of its own: that of the file's kernels, when they agree."""
+    kernels = descriptors.keys() | metadata.keys()
+    sizes = {_wave_size(target, asked, descriptors.get(name), metadata.get(name)) for name in kernels}
+    return sizes.pop() if len(sizes) == 1 else asked
 
 
 def _wave_size(

@@ -15,6 +15,9 @@ _DIFFERENCE = re.compile(r"(?P<label>[A-Za-z_.$][\w.$]*)\s*(?:@\w+(?:@\w+)?|-)")
 RETURN = "return"
 """``Block.leaves`` of a block that returns to the caller."""
 RETURN_ADDRESS = bits(SGPR.start + 30, 2)
+_GETS_PC = frozenset(("s_getpc_b64", "s_get_pc_i64"))
+_SETS_PC = frozenset(("s_setpc_b64", "s_set_pc_i64"))
+"""Second spelling: gfx1250."""
 _ADDS_TO_PC = frozenset(
     ["s_add_u32", "s_addc_u32", "s_add_i32", "s_add_u64", "s_add_nc_u64", "s_add_co_u32", "s_add_co_ci_u32"]
 )
@@ -83,7 +86,7 @@ def _edges(instructions: tuple[Instruction, ...], last: int, labels: dict[str, i
         target = _long_branch_target(instructions, last, labels)
         if target is not None:
             return [target], False, ""
-        if decoded.base == "s_setpc_b64" and _is_return(instructions, decoded):
+        if decoded.base in _SETS_PC and _is_return(instructions, decoded):
             return [], False, RETURN
         return [], False, f"indirect branch: the target of {decoded.base} is not known"
     if decoded.classes & Op.BRANCH:
@@ -100,7 +103,7 @@ def _is_return(instructions: tuple[Instruction, ...], branch: Decoded) -> bool:
     if branch.operands[-1].mask != RETURN_ADDRESS:
         return False
     computed = (one.decoded for one in instructions if one.decoded is not None)
-    return not any(one.base == "s_getpc_b64" and one.writes & RETURN_ADDRESS for one in computed)
+    return not any(one.base in _GETS_PC and one.writes & RETURN_ADDRESS for one in computed)
 
 
 def _branch_target(operand: Operand | None, labels: dict[str, int]) -> tuple[int | None, str]:
@@ -126,7 +129,7 @@ def _long_branch_target(instructions: tuple[Instruction, ...], last: int, labels
             return None
         if not decoded.writes & pair:
             continue
-        if decoded.base == "s_getpc_b64":
+        if decoded.base in _GETS_PC:
             return labels.get(found) if found else None
         if decoded.base not in _ADDS_TO_PC:
             return None

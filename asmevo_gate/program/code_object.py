@@ -1,0 +1,321 @@
+"""Code objects (``.o``, ``.co``, ``.hsaco``, offload bundles) as assembly text.
+
+A code object is read here and disassembled elsewhere; :func:`assembly_text` then writes what an assembly file of
+the same kernels would say: target, code with labels, descriptors, metadata. The text goes through the same parser
+as any other, so that every analysis works on code objects too, and places are lines of that text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from asmevo_gate.errors import GateError, LimitError
+from asmevo_gate.isa.resource_limits import descriptor_directives, extra_sgprs, resource_limits
+from asmevo_gate.isa.targets import Target, document, find_target
+from asmevo_gate.program import msgpack
+from asmevo_gate.program.elf import ElfFile, read_elf
+
+MAX_BYTES = 1 << 30
+MAX_BUNDLE_ENTRIES = 1024
+
+_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
+_COMPRESSED_BUNDLE = b"CCOB"
+_ELF = b"\x7fELF"
+_DESCRIPTOR = struct.Struct("<III4xq20xIIIHH4x")
+_METADATA_NOTE = ("AMDGPU", 32)
+_FUNCTION, _NO_TYPE = 2, 0
+_PLAIN_NAME = re.compile(r"[A-Za-z_.$][\w.$@]*")
+_BRANCH = re.compile(r"(s_(?:c?branch\w*|call_\w+|subvector_loop_\w+)\b(?:.*,)?\s*)(-?\d+|0x[0-9a-f]+)$")
+_SETTINGS = {0: None, 1: "", 2: "-", 3: "+"}
+"""Two bits of e_flags for XNACK and SRAM-ECC: unsupported, any, off, on (code object V4 and later)."""
+
+
+class MachineInstruction(NamedTuple):
+    """One instruction of a code section: offset in the section and size in bytes."""
+
+    offset: int
+    size: int
+    text: str
+
+
+@dataclass(frozen=True)
+class CodeSection:
+    """A section of instructions; ``functions`` maps each function's name to (offset, size), size 0 when not known."""
+
+    name: str
+    code: bytes
+    functions: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class CodeObject:
+    """One code object for one processor. ``descriptors`` holds the decoded fields by kernel, under the names of the
+    ``.amdhsa_`` directives; ``metadata`` is the decoded note or ``None``. ``problems`` say what could not be read."""
+
+    path: str
+    entry: str
+    """Target of the bundle entry, ``""`` for a plain file."""
+    target: Target
+    sections: tuple[CodeSection, ...]
+    descriptors: dict[str, dict[str, int]]
+    metadata: object
+    problems: tuple[str, ...]
+
+
+def is_code_object(data: bytes) -> bool:
+    """True when the bytes start like an AMDGPU ELF file or an offload bundle."""
+    if data.startswith((_BUNDLE, _COMPRESSED_BUNDLE)):
+        return True
+    return data.startswith(_ELF) and data[18:20] == b"\xe0\0"
+
+
+def read_code_objects(data: bytes, path: str) -> tuple[CodeObject, ...]:
+    """Every AMDGPU code object in a file: one in an ELF file, several in a bundle.
+
+    Raises:
+        GateError: the file is damaged, compressed, or for a processor that the gate has no data for.
+        LimitError: the file passes a limit.
+    """
+    if len(data) > MAX_BYTES:
+        raise LimitError(f"code object larger than {MAX_BYTES >> 20} MiB", "", path)
+    if data.startswith(_COMPRESSED_BUNDLE):
+        message = "the offload bundle is compressed (CCOB)"
+        raise GateError(
+            message, "unbundle it: clang-offload-bundler --unbundle, or build with --no-offload-compress", path
+        )
+    if data.startswith(_BUNDLE):
+        return tuple(_read_object(part, path, entry) for entry, part in _bundle_entries(data, path) if part)
+    return (_read_object(data, path, ""),)
+
+
+def _bundle_entries(data: bytes, path: str) -> Iterator[tuple[str, bytes]]:
+    """(entry id, content) of the AMDGPU entries (clang-offload-bundler's binary format)."""
+    try:
+        (count,) = struct.unpack_from("<Q", data, len(_BUNDLE))
+        if count > MAX_BUNDLE_ENTRIES:
+            raise LimitError(f"more than {MAX_BUNDLE_ENTRIES} entries in the bundle", "", path)
+        position = len(_BUNDLE) + 8
+        for _ in range(count):
+            start, size, length = struct.unpack_from("<QQQ", data, position)
+            position += 24
+            entry = data[position : position + length].decode("utf-8", "replace")
+            position += length
+            if position > len(data) or start > len(data) or size > len(data) - start:
+                raise GateError("the offload bundle is damaged: an entry lies outside of it", "build it again", path)
+            if "amdgcn" in entry:
+                yield entry, data[start : start + size]
+    except struct.error:
+        raise GateError("the offload bundle is damaged: it ends inside its table", "build it again", path) from None
+
+
+def _read_object(data: bytes, path: str, entry: str) -> CodeObject:
+    elf = read_elf(data, path)
+    target = _target(elf, path)
+    problems: list[str] = []
+    sections = tuple(
+        CodeSection(section.name, section.data, _functions(elf, number))
+        for number, section in enumerate(elf.sections)
+        if section.is_code
+    )
+    descriptors = {}
+    for symbol in elf.symbols:
+        if symbol.name.endswith(".kd"):
+            kernel = symbol.name.removesuffix(".kd")
+            raw = elf.sections[symbol.section].data[symbol.offset : symbol.offset + _DESCRIPTOR.size]
+            if len(raw) == _DESCRIPTOR.size:
+                descriptors[kernel] = decode_descriptor(raw, target)
+            else:
+                problems.append(f"the descriptor of '{kernel}' lies outside of its section")
+    return CodeObject(path, entry, target, sections, descriptors, _metadata(elf, problems), tuple(problems))
+
+
+def _target(elf: ElfFile, path: str) -> Target:
+    machine = elf.flags & 0xFF
+    name = document()["elf_machines"].get(str(machine))
+    if name is None:
+        raise GateError(f"unknown processor 0x{machine:02x} in e_flags", "see EF_AMDGPU_MACH in AMDGPUUsage", path)
+    features = {}
+    if elf.abi_version >= 2:
+        for feature, shift in (("xnack", 8), ("sramecc", 10)):
+            setting = _SETTINGS[elf.flags >> shift & 3]
+            if setting:
+                features[feature] = setting
+    return find_target(name, features)
+
+
+def _functions(elf: ElfFile, section: int) -> dict[str, tuple[int, int]]:
+    found = {}
+    kernels = {symbol.name.removesuffix(".kd") for symbol in elf.symbols if symbol.name.endswith(".kd")}
+    for symbol in elf.symbols:
+        is_function = symbol.kind == _FUNCTION or (symbol.kind == _NO_TYPE and symbol.name in kernels)
+        if symbol.section == section and is_function and symbol.name:
+            found[symbol.name] = (symbol.offset, symbol.size)
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def _metadata(elf: ElfFile, problems: list[str]) -> object:
+    for owner, kind, content in elf.notes():
+        if (owner, kind) == _METADATA_NOTE:
+            try:
+                return msgpack.decode(content)
+            except msgpack.Malformed as reason:
+                problems.append(f"the metadata note is damaged: {reason}")
+    return None
+
+
+_FIELDS = (
+    ("float_round_mode_32", 1, 12, 2), ("float_round_mode_16_64", 1, 14, 2), ("float_denorm_mode_32", 1, 16, 2),
+    ("float_denorm_mode_16_64", 1, 18, 2), ("dx10_clamp", 1, 21, 1), ("round_robin_scheduling", 1, 21, 1),
+    ("ieee_mode", 1, 23, 1), ("fp16_overflow", 1, 26, 1), ("workgroup_processor_mode", 1, 29, 1),
+    ("memory_ordered", 1, 30, 1), ("forward_progress", 1, 31, 1),
+    ("system_sgpr_private_segment_wavefront_offset", 2, 0, 1), ("enable_private_segment", 2, 0, 1),
+    ("system_sgpr_workgroup_id_x", 2, 7, 1), ("system_sgpr_workgroup_id_y", 2, 8, 1),
+    ("system_sgpr_workgroup_id_z", 2, 9, 1), ("system_sgpr_workgroup_info", 2, 10, 1),
+    ("system_vgpr_workitem_id", 2, 11, 2),
+    ("exception_fp_ieee_invalid_op", 2, 24, 1), ("exception_fp_denorm_src", 2, 25, 1),
+    ("exception_fp_ieee_div_zero", 2, 26, 1), ("exception_fp_ieee_overflow", 2, 27, 1),
+    ("exception_fp_ieee_underflow", 2, 28, 1), ("exception_fp_ieee_inexact", 2, 29, 1),
+    ("exception_int_div_zero", 2, 30, 1),
+    ("tg_split", 3, 16, 1), ("shared_vgpr_count", 3, 0, 4), ("named_barrier_count", 3, 14, 3),
+    ("user_sgpr_private_segment_buffer", 4, 0, 1), ("user_sgpr_dispatch_ptr", 4, 1, 1),
+    ("user_sgpr_queue_ptr", 4, 2, 1), ("user_sgpr_kernarg_segment_ptr", 4, 3, 1),
+    ("user_sgpr_dispatch_id", 4, 4, 1), ("user_sgpr_flat_scratch_init", 4, 5, 1),
+    ("user_sgpr_private_segment_size", 4, 6, 1), ("wavefront_size32", 4, 10, 1), ("uses_dynamic_stack", 4, 11, 1),
+    ("user_sgpr_kernarg_preload_length", 5, 0, 7), ("user_sgpr_kernarg_preload_offset", 5, 7, 9),
+)  # fmt: skip
+"""Directive, word (1 to 3: compute_pgm_rsrc1 to 3, 4: kernel code properties, 5: kernarg preload), first bit, bits
+(AMDGPUUsage, kernel descriptor tables). A field counts on targets that have its directive."""
+
+
+def decode_descriptor(raw: bytes, target: Target) -> dict[str, int]:
+    """The 64 bytes of a kernel descriptor as values of ``.amdhsa_`` directives.
+
+    Register counts are what the granules allow, so they may be above what the source asked for. SGPR extras are
+    part of the encoded count: they are reported as not reserved. Where SGPRs are not encoded, all are there.
+
+    Raises:
+        ValueError: not 64 bytes.
+    """
+    if len(raw) != _DESCRIPTOR.size:
+        raise ValueError(f"a kernel descriptor has {_DESCRIPTOR.size} bytes, not {len(raw)}")
+    group, private, kernarg, _, third, first, second, properties, preload = _DESCRIPTOR.unpack(raw)
+    words = (0, first, second, third, properties, preload)
+    directives = descriptor_directives()
+    values = {
+        "group_segment_fixed_size": group,
+        "private_segment_fixed_size": private,
+        "kernarg_size": kernarg,
+        "user_sgpr_count": second >> 1 & (1 << (resource_limits(target).user_sgprs.bit_length())) - 1,
+    }
+    for name, word, shift, width in _FIELDS:
+        if directives[name].exists_on(target):
+            values[name] = words[word] >> shift & (1 << width) - 1
+    values.update(_registers(first, third, values.get("wavefront_size32"), target))
+    return values
+
+
+def _registers(first: int, third: int, wave32: int | None, target: Target) -> dict[str, int]:
+    """VGPR and SGPR counts of compute_pgm_rsrc1, and the accumulation offset of compute_pgm_rsrc3."""
+    limits = resource_limits(target)
+    wave_size = target.wave_sizes[0] if wave32 is None else 32 if wave32 else 64
+    file = limits.vgpr.get(wave_size) or next(iter(limits.vgpr.values()))
+    values = {"next_free_vgpr": ((first & 0x3F) + 1) * file.encoding_granule}
+    if descriptor_directives()["accum_offset"].exists_on(target):
+        values["accum_offset"] = ((third & 0x3F) + 1) * 4
+    granule = limits.sgpr.encoding_granule
+    if granule is None:
+        values["next_free_sgpr"] = int(target.facts["addressable_sgpr"])
+        return values
+    always = extra_sgprs(target, vcc=False, flat_scratch=False, xnack=False)
+    values["next_free_sgpr"] = max(((first >> 6 & 15) + 1) * granule - always, 0)
+    for name in ("reserve_vcc", "reserve_flat_scratch", "reserve_xnack_mask"):
+        if descriptor_directives()[name].exists_on(target):
+            values[name] = 0
+    return values
+
+
+def assembly_text(code_object: CodeObject, instructions: Mapping[str, Sequence[MachineInstruction]]) -> str:
+    """The code object as assembly text; ``instructions`` holds the disassembly of each section by its name.
+
+    Branches go to labels. Code outside of every function (padding) is left out; a section without functions is
+    kept whole. Names that are no plain symbols are replaced by ``symbol_N``, so that no name can add lines.
+    """
+    target = code_object.target
+    identity = target.name + "".join(f":{name}{sign}" for name, sign in sorted(target.features.items(), reverse=True))
+    lines = [f'\t.amdgcn_target "amdgcn-amd-amdhsa--{identity}"']
+    names = _SafeNames()
+    for section in code_object.sections:
+        lines.append(f"\t.section {names.of(section.name)}")
+        lines += _section_lines(section, instructions.get(section.name, ()), names)
+    for kernel, values in code_object.descriptors.items():
+        lines += ["\t.section .rodata", f"\t.amdhsa_kernel {names.of(kernel)}"]
+        lines += [f"\t\t.amdhsa_{name} {value}" for name, value in values.items()]
+        lines.append("\t.end_amdhsa_kernel")
+    if isinstance(code_object.metadata, dict):
+        lines += ["\t.amdgpu_metadata", _as_yaml(code_object.metadata), "\t.end_amdgpu_metadata"]
+    return "\n".join(lines) + "\n"
+
+
+def _as_yaml(metadata: dict[str, object]) -> str:
+    """JSON on one line is YAML too."""
+    return json.dumps(metadata, default=lambda value: value.hex() if isinstance(value, bytes) else str(value))
+
+
+class _SafeNames:
+    """Symbol names that can stand in a line of assembly."""
+
+    def __init__(self) -> None:
+        self._replaced: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        """The name itself, or its replacement."""
+        if _PLAIN_NAME.fullmatch(name):
+            return name
+        return self._replaced.setdefault(name, f"symbol_{len(self._replaced)}")
+
+
+def _section_lines(
+    section: CodeSection, instructions: Sequence[MachineInstruction], names: _SafeNames
+) -> Iterator[str]:
+    inside = [item for item in instructions if _in_function(item.offset, section)]
+    labels = {item.offset for item in inside} & {_branch_target(item) for item in inside}
+    starts: dict[int, list[str]] = {}
+    for name, (offset, _) in section.functions.items():
+        starts.setdefault(offset, []).append(names.of(name))
+    for item in inside:
+        for name in starts.get(item.offset, ()):
+            yield f"\t.type {name},@function"
+            yield f"{name}:"
+        if item.offset in labels:
+            yield f".L{item.offset:x}:"
+        destination = _branch_target(item)
+        text = item.text
+        if destination in labels:
+            text = _BRANCH.sub(lambda match, label=destination: f"{match[1]}.L{label:x}", text)  # type: ignore[misc]
+        yield f"\t{text}\t// {item.offset:06x}"
+
+
+def _in_function(offset: int, section: CodeSection) -> bool:
+    if not section.functions:
+        return True
+    covered = False
+    for start, size in section.functions.values():
+        if start <= offset:
+            covered = size == 0 or offset < start + size
+    return covered
+
+
+def _branch_target(item: MachineInstruction) -> int | None:
+    """Where a relative branch goes: the 16-bit immediate counts dwords from the next instruction."""
+    match = _BRANCH.match(item.text)
+    if match is None:
+        return None
+    distance = int(match[2], 0)
+    if distance >= 1 << 15:
+        distance -= 1 << 16
+    return item.offset + 4 + 4 * distance

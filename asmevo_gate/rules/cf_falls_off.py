@@ -1,0 +1,53 @@
+"""The rule ``cf.falls_off``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asmevo_gate.analysis.reachability import reachable_blocks
+from asmevo_gate.rules.facts import KernelFacts
+from asmevo_gate.rules.rule import Example, Rule, Violation
+
+
+class FallsOff(Rule):
+    """Control runs past the last instruction of a kernel.
+
+    What it does:
+        Reports the last instruction of a function when it can be executed and neither ends the wavefront, nor
+        jumps, nor returns.
+    Why it matters:
+        The wavefront executes whatever lies behind the kernel in memory: padding, another kernel, or data. The usual
+        result is a GPU hang or an illegal-instruction fault.
+    Repair:
+        End the kernel with s_endpgm, or a device function with s_setpc_b64.
+    Sources:
+        AMD ISA guides, program flow control ("Program control": every program ends with S_ENDPGM).
+    """
+
+    id = "cf.falls_off"
+    title = "control runs past the end of the kernel"
+    family = "control-flow"
+    severity = "error"
+    bad = (
+        Example("gfx90a", "kernel:\n  v_mov_b32 v0, 0\n", line=2),
+        Example("gfx1200", "kernel:\n  s_cbranch_scc0 .Lend\n  s_endpgm\n.Lend:\n  s_nop 0\n", line=5),
+    )
+    good = (
+        Example("gfx90a", "kernel:\n  v_mov_b32 v0, 0\n  s_endpgm\n"),
+        Example("gfx1200", "kernel:\n.Lagain:\n  s_cbranch_scc0 .Lagain\n  s_endpgm\n  s_nop 0\n"),
+    )
+
+    def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
+        """The last instruction of each reachable block that runs off the end."""
+        kernel = facts.kernel
+        reachable = reachable_blocks(kernel)
+        for block in kernel.blocks:
+            if block.falls_off and block.number in reachable:
+                last = kernel.instructions[block.end - 1]
+                yield Violation(
+                    place=last.statement.place,
+                    frames=last.statement.frames,
+                    message=f"'{kernel.name}' runs past its last instruction: nothing ends the wavefront here",
+                    repair="add s_endpgm after it",
+                    context=last.statement.text,
+                )

@@ -1,0 +1,86 @@
+"""The rule ``cf.unreachable``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asmevo_gate.analysis.reachability import reachable_blocks
+from asmevo_gate.isa.instruction import Op
+from asmevo_gate.program.model import Function
+from asmevo_gate.rules.facts import KernelFacts
+from asmevo_gate.rules.rule import Example, Rule, Violation
+
+
+class Unreachable(Rule):
+    """Code that no path from the entry reaches.
+
+    What it does:
+        Reports the first instruction of each run of code that cannot be executed. Padding of s_nop, s_code_end and
+        s_endpgm behind the end of a kernel is not code. When an s_endpgm cuts off most of the kernel, the message
+        says so: that is what a forgotten debugging stop looks like.
+    Why it matters:
+        A debugging s_endpgm that is left in turns the rest of the kernel off, and the kernel then silently does
+        nothing. Other dead code hides a wrong branch.
+    Repair:
+        Remove the s_endpgm or the branch in front of the code, or the code itself.
+    Sources:
+        The control-flow graph; AMD ISA guides, S_ENDPGM and S_BRANCH.
+    """
+
+    id = "cf.unreachable"
+    title = "code cannot be reached"
+    family = "control-flow"
+    severity = "warning"
+    bad = (
+        Example(
+            "gfx942",
+            "kernel:\n  s_endpgm\n  v_mov_b32 v0, 0\n  global_store_dword v0, v0, s[0:1]\n  s_endpgm\n",
+            line=3,
+        ),
+        Example("gfx1100", "kernel:\n  s_branch .Lend\n  v_mov_b32 v0, 0\n.Lend:\n  s_endpgm\n", line=3),
+    )
+    good = (
+        Example("gfx942", "kernel:\n  v_mov_b32 v0, 0\n  global_store_dword v0, v0, s[0:1]\n  s_endpgm\n  s_nop 0\n"),
+        Example("gfx1100", "kernel:\n  s_cbranch_scc1 .Lend\n  v_mov_b32 v0, 0\n.Lend:\n  s_endpgm\n  s_code_end\n"),
+    )
+
+    def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
+        """The first instruction of each run of unreachable blocks that holds more than padding."""
+        kernel = facts.kernel
+        reachable = reachable_blocks(kernel)
+        run: list[int] = []
+        for block in kernel.blocks:
+            if block.number not in reachable:
+                run.append(block.number)
+                continue
+            yield from _violation(kernel, run)
+            run = []
+        yield from _violation(kernel, run)
+
+
+_PADDING = frozenset(("s_nop", "s_code_end", "s_endpgm"))
+
+
+def _violation(kernel: Function, run: list[int]) -> Iterable[Violation]:
+    if not run:
+        return
+    first, end = kernel.blocks[run[0]].first, kernel.blocks[run[-1]].end
+    code = [one for one in kernel.instructions[first:end] if one.decoded is None or one.decoded.base not in _PADDING]
+    if not code:
+        return
+    before = kernel.instructions[first - 1] if first else None
+    stops = before is not None and before.decoded is not None and before.decoded.classes & Op.TERMINATOR
+    stopped_by_end = stops and before is not None and before.statement.name.startswith("s_endpgm")
+    share = (end - first) / len(kernel.instructions)
+    message = f"{len(code)} instructions from here on cannot be reached"
+    if stopped_by_end and before is not None and share > 0.5:
+        line = before.statement.place.line
+        message += f": the s_endpgm of line {line} ends the wavefront; it looks like a debugging stop left in"
+    yield Violation(
+        place=kernel.instructions[first].statement.place,
+        frames=kernel.instructions[first].statement.frames,
+        message=message,
+        repair="remove what stops control in front of it, or the dead code",
+        producer=before,
+        context=kernel.instructions[first].statement.text,
+    )

@@ -1,0 +1,73 @@
+"""The rule ``reg.undefined``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asmevo_gate.analysis.definitions import defined_before
+from asmevo_gate.isa.instruction import Role
+from asmevo_gate.isa.registers import AGPRS, SGPRS, VGPRS, interval_name
+from asmevo_gate.rules.facts import KernelFacts
+from asmevo_gate.rules.rule import Example, Rule, Violation
+
+
+def _kernel(body: str) -> str:
+    return (
+        f".text\nkernel:\n{body}  s_endpgm\n.rodata\n.amdhsa_kernel kernel\n  .amdhsa_user_sgpr_kernarg_segment_ptr 1\n"
+        "  .amdhsa_next_free_vgpr 8\n  .amdhsa_next_free_sgpr 16\n.end_amdhsa_kernel\n"
+    )
+
+
+class Undefined(Rule):
+    """A register is read that nothing has given a value.
+
+    What it does:
+        In a kernel with a descriptor, reports an operand none of whose registers is set up by the launch (as the
+        descriptor asks for it) or written on any path from the entry. A register that some path writes is not
+        reported, nor is the old value that a partial write keeps.
+    Why it matters:
+        The register holds what the last wave on that SIMD left there: the kernel computes with garbage, and differently
+        every time. A user SGPR that the descriptor does not enable shifts all the others, which shows up here first.
+    Repair:
+        Write the register first, or enable the user SGPR or work-item id in the descriptor.
+    Sources:
+        AMDGPUUsage, "Initial Kernel Execution State".
+    """
+
+    id = "reg.undefined"
+    title = "register is read before anything wrote it"
+    family = "register"
+    severity = "error"
+    bad = (
+        Example("gfx900", _kernel("  v_add_u32 v1, v0, v5\n  global_store_dword v[0:1], v1, off\n"), line=3),
+        Example("gfx1100", _kernel("  s_load_b64 s[6:7], s[4:5], 0x0\n"), line=3),
+    )
+    good = (
+        Example("gfx900", _kernel("  v_mov_b32 v5, 1\n  v_add_u32 v1, v0, v5\n  global_store_dword v[0:1], v1, off\n")),
+        Example("gfx1100", _kernel("  s_load_b64 s[4:5], s[0:1], 0x0\n")),
+    )
+
+    def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
+        """Operands that are read whole and have no value on any path; each register once."""
+        kernel = facts.kernel
+        if kernel.descriptor is None:
+            return
+        reported = 0
+        for instruction, defined in defined_before(kernel):
+            decoded = instruction.decoded
+            if decoded is None:
+                continue
+            for operand in decoded.operands:
+                read = operand.mask & (VGPRS | AGPRS | SGPRS)
+                if not read or not operand.role & Role.READ or operand.role & Role.KEEP or operand.indexed:
+                    continue
+                if read & defined or read & reported:
+                    continue
+                reported |= read
+                yield Violation(
+                    place=instruction.statement.place,
+                    frames=instruction.statement.frames,
+                    message=f"{interval_name(operand.start, operand.length)} is read here, but neither the launch nor "
+                    "any instruction before has given it a value",
+                    repair="write it first, or enable it in the kernel descriptor",
+                )
