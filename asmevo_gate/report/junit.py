@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from asmevo_gate.report.context import RenderContext
 
 _NOT_IN_SCHEMA = {"testsuites": ("disabled",), "testsuite": ("disabled",), "testcase": ("line", "file")}
+_KERNELS = 10_000
 _CASES = 4_000
 _LINE = 500
 _STEPS = 5
-"""GitLab refuses a file of 30 MB: so many findings of so many lines of that length stay below."""
+"""GitLab refuses a file of 30 MB: so many kernels, findings and lines of that length stay below."""
 
 
 def render(report: Report, context: RenderContext) -> str:
@@ -55,13 +56,14 @@ def _document(report: Report, context: RenderContext, with_file: bool) -> str:
 
     def case(file: str, name: str) -> TestCase:
         shown = visible(file)
-        made = TestCase(_unique(name, names), shown or "asmevo-gate", file=shown or None)
+        class_name = shown if with_file else _class_name(shown)
+        made = TestCase(_unique(name, names), class_name or "asmevo-gate", file=shown or None)
         files.setdefault(file, []).append(made)
         return made
 
     _run_case(case("", "asmevo-gate: run"), report, context)
     not_modelled = {line.file for line in report.coverage.unknown}
-    for kernel in report.kernels:
+    for kernel in report.kernels[:_KERNELS]:
         made = case(kernel.file, f"{_short(kernel.name)} [{_short(kernel.gpu)}]: kernel checked")
         made.stdout = _numbers(kernel)
         if kernel.file in not_modelled:
@@ -89,6 +91,11 @@ def _document(report: Report, context: RenderContext, with_file: bool) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
+def _class_name(file: str) -> str:
+    """``kernels/saxpy.s`` as ``kernels.saxpy_s``: Jenkins takes what precedes the last dot for the package."""
+    return ".".join(part.replace(".", "_") for part in file.split("/") if part)
+
+
 def _unique(name: str, names: dict[str, int]) -> str:
     """``name``, or ``name (2)`` and so on when it is taken; ``names`` holds the last number tried for each
     name."""
@@ -101,16 +108,20 @@ def _unique(name: str, names: dict[str, int]) -> str:
 
 
 def _run_case(made: TestCase, report: Report, context: RenderContext) -> None:
-    """The case that stands for the run: an error when it is not complete or something could not be
-    checked."""
-    left_out = (
-        f"{len(report.findings) - _CASES:,} more findings in the JSON report" if len(report.findings) > _CASES else ""
-    )
+    """The case that stands for the run: an error when it is not complete or not everything was checked."""
+    left_out = [
+        f"{plural(found - shown, f'more {noun}')} in the JSON report"
+        for found, shown, noun in (
+            (len(report.findings), _CASES, "finding"),
+            (len(report.kernels), _KERNELS, "kernel"),
+        )
+        if found > shown
+    ]
     lines = [
         verdict_sentence(report, context.fail_on),
         execution_sentence(report),
         coverage_sentence(report),
-        left_out,
+        *left_out,
     ]
     unknown = unknown_lines(report, 100)
     if unknown:
