@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from asmevo_gate.changes.difference import Difference, differences, renames
 from asmevo_gate.changes.includes import including_files
+from asmevo_gate.changes.limits import Budget
 from asmevo_gate.changes.model import Change, ChangeSet, Kind, Selection, Skipped, Version
 from asmevo_gate.changes.objects import Objects, is_lfs_pointer
 from asmevo_gate.changes.patterns import patterns
@@ -37,7 +38,7 @@ class Comparison:
         self.selection = selection
         self.base = base
         self.head = head
-        self.objects = Objects(repository.directory, selection)
+        self.objects = Objects(repository.directory, selection.max_file_bytes)
         self.head_listing = Listing(repository, self.objects, head)
         self._assembly = patterns(selection.assembly)
         self._ignore = patterns(selection.ignore)
@@ -59,12 +60,14 @@ class Comparison:
             skipped += [Skipped(item.path, f"as in the merged commit {parent[:12]}") for item in taken]
             affected = [item for item in affected if item.path in against_parent]
         changes: list[Change] = []
+        budget = Budget(self.selection.max_total_bytes)
         try:
             for item in affected:
                 built = build_change(self.objects, item)
                 if isinstance(built, Skipped):
                     skipped.append(built)
                 else:
+                    budget.spend(built)
                     changes.append(built)
         finally:
             self.objects.close()
@@ -122,7 +125,7 @@ class Comparison:
         changed = [item.path for item in found if not _submodule(item)]
         if not changed:
             return []
-        causes = including_files(self.repository, self.objects, self.head_listing, self.head, changed, self.selection)
+        causes = including_files(self.repository, self.objects, self.head_listing, self.head, changed, self._assembly)
         entries = self.head_listing.entries() if causes else {}
         return [
             Affected(path, None, entries[path], entries[path], f"includes {cause}, which changed")

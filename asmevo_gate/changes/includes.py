@@ -1,22 +1,21 @@
 """Assembly files whose own text is unchanged, but which include a file that changed.
 
-An include directive is compared by the tail of its path: ``.include "../common/tile.inc"`` may mean any
-changed file ``.../common/tile.inc``. That finds a file too many rather than one too few. A name that a
-macro puts together cannot be found.
+An include directive is compared by the tail of its path: ``.include "../common/tile.inc"`` may mean any file
+``.../common/tile.inc``. That finds a file too many rather than one too few. A name that a macro puts together
+cannot be found.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from asmevo_gate.changes.model import Selection
 from asmevo_gate.changes.objects import Objects
-from asmevo_gate.changes.patterns import Patterns, patterns
-from asmevo_gate.changes.repository import Repository, decode_path, encode_path
-from asmevo_gate.changes.sides import Listing
+from asmevo_gate.changes.patterns import Patterns
+from asmevo_gate.changes.repository import Repository, decode_path
+from asmevo_gate.changes.sides import Entry, Listing
 
-_DIRECTIVE = re.compile(rb"""(?:\.include|\.incbin|\#[ \t]*include)[ \t]*["<]([^"<>\n]+)[">]""", re.IGNORECASE)
+_DIRECTIVE = re.compile(rb"""(\.include|\.incbin|\#[ \t]*include)[ \t]*["<]([^"<>\n]+)[">]""", re.IGNORECASE)
 
 
 def including_files(
@@ -24,76 +23,74 @@ def including_files(
     objects: Objects,
     listing: Listing,
     commit: str | None,
-    changed: Iterable[str],
-    selection: Selection,
+    changed: Collection[str],
+    assembly: Patterns,
 ) -> dict[str, str]:
-    """The changed file that each assembly file includes, directly or through others, by the path of the
-    latter.
+    """The assembly files that include a changed file, each with the included file that makes it one of them.
 
-    ``commit`` is searched, and ``listing`` lists it; ``None`` is the index.
+    Includes are followed from the assembly files of ``commit`` (``None``: the index), which ``listing`` lists.
     """
-    sources = patterns(selection.assembly)
-    searched = Patterns((*selection.assembly, *selection.included))
+    sources = _files_with_includes(repository, commit, assembly)
+    if not sources:
+        return {}
+    includers = _Includes(objects, listing.entries(), changed).includers(sources)
+    found: dict[str, str] = {}
     seen = set(changed)
-    found: dict[str, str] = {}
-    pending = seen
+    pending = sorted(changed)
     while pending:
-        hits = _including(repository, objects, listing, commit, pending, searched)
-        new = {path: cause for path, cause in hits.items() if path not in seen}
-        found.update((path, cause) for path, cause in new.items() if sources.matches(path))
-        seen |= new.keys()
-        pending = set(new)
+        included = pending.pop()
+        for includer in sorted(includers.get(included, ())):
+            if includer not in seen:
+                seen.add(includer)
+                pending.append(includer)
+                if assembly.matches(includer):
+                    found[includer] = included
     return found
 
 
-def _including(
-    repository: Repository,
-    objects: Objects,
-    listing: Listing,
-    commit: str | None,
-    changed: set[str],
-    searched: Patterns,
-) -> dict[str, str]:
-    """Files of ``commit`` that hold an include directive for one of the changed files."""
-    by_name: dict[bytes, list[bytes]] = {}
-    for path in changed:
-        raw = encode_path(path)
-        name = raw.rpartition(b"/")[2]
-        if b"\n" not in name:
-            by_name.setdefault(name, []).append(raw)
-    found: dict[str, str] = {}
-    for candidate in _mentioning(repository, commit, by_name, searched):
-        entry = listing.entries().get(candidate)
-        if entry is None or not entry.is_file:
-            continue
-        for match in _DIRECTIVE.finditer(objects.read(entry.identifier, candidate)):
-            included = b"/".join(
-                part for part in match[1].replace(b"\\", b"/").split(b"/") if part not in (b"", b".", b"..")
-            )
-            same_name = by_name.get(included.rpartition(b"/")[2], ())
-            cause = next((path for path in same_name if (b"/" + path).endswith(b"/" + included)), None)
-            if cause is not None:
-                found[candidate] = decode_path(cause)
-                break
-    return found
-
-
-def _mentioning(repository: Repository, commit: str | None, names: Iterable[bytes], searched: Patterns) -> list[str]:
-    """Files of ``commit`` in whose text one of the names occurs."""
+def _files_with_includes(repository: Repository, commit: str | None, assembly: Patterns) -> list[str]:
+    """Assembly files in whose text an include directive may be."""
     where = ["--cached"] if commit is None else [commit]
-    command = (
-        "grep",
-        "--no-color",
-        "--no-recurse-submodules",
-        "--full-name",
-        "-l",
-        "-z",
-        "-F",
-        "-f",
-        "-",
-        *where,
-        "--",
-    )
-    out = repository.run(*command, *searched.pathspecs(), standard_input=b"\n".join(names) + b"\n", accept=(0, 1))
+    command = ("grep", "--no-color", "--no-recurse-submodules", "--full-name", "-l", "-z", "-a", "-i", "-F")
+    words = ("-e", "include", "-e", ".incbin")
+    out = repository.run(*command, *words, *where, "--", *assembly.pathspecs(), accept=(0, 1))
     prefix = b"" if commit is None else commit.encode("ascii") + b":"
     return sorted(decode_path(path.removeprefix(prefix)) for path in out.split(b"\0") if path)
+
+
+class _Includes:
+    """Who includes whom, among files that can be reached from some sources."""
+
+    def __init__(self, objects: Objects, entries: dict[str, Entry], changed: Collection[str]) -> None:
+        self._objects = objects
+        self._entries = entries
+        self._by_name: dict[str, list[str]] = {}
+        for path in {*entries, *changed}:  # a deleted file is still included
+            self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
+
+    def includers(self, sources: Iterable[str]) -> dict[str, set[str]]:
+        """The files that may include each file."""
+        found: dict[str, set[str]] = {}
+        pending = list(sources)
+        seen = set(pending)
+        while pending:
+            includer = pending.pop()
+            for included, is_text in self._included_by(includer):
+                found.setdefault(included, set()).add(includer)
+                if is_text and included not in seen:
+                    seen.add(included)
+                    pending.append(included)
+        return found
+
+    def _included_by(self, path: str) -> Iterable[tuple[str, bool]]:
+        """What a file may include; and whether it is read as text, and not as bytes by ``.incbin``."""
+        entry = self._entries.get(path)
+        if entry is None or not entry.is_file:
+            return
+        for match in _DIRECTIVE.finditer(self._objects.read(entry.identifier, path)):
+            parts = decode_path(match[2]).replace("\\", "/").split("/")
+            tail = "/".join(part for part in parts if part not in ("", ".", ".."))
+            is_text = match[1].lower() != b".incbin"
+            for candidate in self._by_name.get(tail.rpartition("/")[2], ()):
+                if f"/{candidate}".endswith(f"/{tail}"):
+                    yield candidate, is_text

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple
 
-from asmevo_gate.changes.patterns import ASSEMBLY, INCLUDED
+from asmevo_gate.changes.patterns import ASSEMBLY
 
 Side = Literal["base", "head"]
 Kind = Literal["added", "modified", "deleted", "renamed", "mode", "unchanged"]
@@ -25,8 +25,6 @@ class Selection(NamedTuple):
 
     assembly: tuple[str, ...] = ASSEMBLY
     ignore: tuple[str, ...] = ()
-    included: tuple[str, ...] = INCLUDED
-    """Files in which an ``.include`` of a changed file is looked for, beside the assembly sources."""
     max_file_bytes: int = 64 * MEBIBYTE
     max_total_bytes: int = 1024 * MEBIBYTE
 

@@ -9,8 +9,9 @@ from typing import BinaryIO
 
 from asmevo_gate.changes.comparison import IGNORED_REASON, LFS_BASE_REASON, LFS_REASON
 from asmevo_gate.changes.difference import renames
+from asmevo_gate.changes.limits import Budget, check_size
 from asmevo_gate.changes.model import Change, ChangeSet, Kind, Reader, Selection, Skipped, Version
-from asmevo_gate.changes.objects import Objects, check_size, is_lfs_pointer
+from asmevo_gate.changes.objects import Objects, is_lfs_pointer
 from asmevo_gate.changes.patterns import patterns
 from asmevo_gate.changes.repository import NoRepositoryError, Repository, decode_path
 from asmevo_gate.changes.sides import Listing, WorkTree, nothing, read_file
@@ -35,11 +36,12 @@ def named_files(paths: Iterable[str | Path], cwd: Path, selection: Selection | N
     repository = _repository_of(cwd, names)
     root = repository.root if repository else Path(os.path.realpath(cwd))
     places, skipped = _places(names, cwd, root, selection)
-    objects = Objects(repository.directory if repository else cwd, selection)
+    objects = Objects(repository.directory if repository else cwd, selection.max_file_bytes)
     base = _Base(repository, objects, selection)
     outside = [place.parent for place in places.values() if not place.is_relative_to(root)]
     work_tree = WorkTree([root, *outside], selection.max_file_bytes)
     changes: list[Change] = []
+    budget = Budget(selection.max_total_bytes)
     try:
         for path, place in places.items():
             if repository and place.is_relative_to(root) and not work_tree.contains(place):
@@ -49,7 +51,9 @@ def named_files(paths: Iterable[str | Path], cwd: Path, selection: Selection | N
             if is_lfs_pointer(version.data):
                 skipped.append(Skipped(path, LFS_REASON))
             else:
-                changes.append(base.change(version))
+                change = base.change(version)
+                budget.spend(change)
+                changes.append(change)
     finally:
         objects.close()
     return ChangeSet(

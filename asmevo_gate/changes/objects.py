@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import threading
+import time
 from pathlib import Path
 
-from asmevo_gate.changes.model import MEBIBYTE, Selection
+from asmevo_gate.changes.limits import check_size
 from asmevo_gate.changes.repository import TIMEOUT_SECONDS, git_environment, git_missing
-from asmevo_gate.errors import GateError, LimitError
+from asmevo_gate.errors import GateError
 
 
 class Objects:
@@ -17,40 +18,39 @@ class Objects:
     A size is checked before the content is read, so that a huge file costs no memory.
     """
 
-    def __init__(self, directory: Path, selection: Selection) -> None:
+    def __init__(self, directory: Path, max_file_bytes: int) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._directory = directory
-        self._file_limit = selection.max_file_bytes
-        self._total_limit = selection.max_total_bytes
-        self._total = 0
+        self._limit = max_file_bytes
+        self._watch: _Watch | None = None
 
     def read(self, identifier: str, path: str) -> bytes:
         """The bytes of a blob. ``path`` is for the messages.
 
         Raises:
-            LimitError: the blob, or all that was read so far, is larger than its limit.
+            LimitError: the blob is larger than the limit.
             GateError: the object is missing or damaged, or git does not answer.
         """
-        process = self._started()
-        watch = threading.Timer(TIMEOUT_SECONDS, process.kill)
-        watch.daemon = True
-        watch.start()
+        process, watch = self._started()
+        watch.waiting_since = time.monotonic()
         try:
             return self._exchange(process, identifier, path)
         except (OSError, ValueError) as error:
             self.close()
             raise _unreadable(identifier, path) from error
         except GateError:
-            self.close()
+            self.close()  # the rest of the answer is still in the pipe
             raise
         finally:
-            watch.cancel()
+            watch.waiting_since = None
 
     def close(self) -> None:
         """End the process."""
         process, self._process = self._process, None
         if process is None:
             return
+        if self._watch is not None:
+            self._watch.end()
         process.kill()  # it holds nothing that could be lost
         with process:  # closes the pipes and waits
             pass
@@ -58,8 +58,8 @@ class Objects:
     def __del__(self) -> None:
         self.close()
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
+    def _started(self) -> tuple[subprocess.Popen[bytes], _Watch]:
+        if self._process is None or self._watch is None:
             try:
                 self._process = subprocess.Popen(
                     ["git", "cat-file", "--batch"],
@@ -71,7 +71,8 @@ class Objects:
                 )
             except FileNotFoundError as error:
                 raise git_missing() from error
-        return self._process
+            self._watch = _Watch(self._process)
+        return self._process, self._watch
 
     def _exchange(self, process: subprocess.Popen[bytes], identifier: str, path: str) -> bytes:
         assert process.stdin is not None
@@ -82,36 +83,37 @@ class Objects:
         if len(fields) != 3 or fields[1] != b"blob":
             raise _unreadable(identifier, path)
         size = int(fields[2])
-        check_size(size, self._file_limit, path)
-        self._total += size
-        if self._total > self._total_limit:
-            raise LimitError(
-                f"the files together exceed the limit of {_mebibytes(self._total_limit)} (max_total_bytes)",
-                "check fewer files at a time, or ignore generated ones in the settings",
-            )
+        check_size(size, self._limit, path)
         content = process.stdout.read(size + 1)
         if len(content) != size + 1:
             raise _unreadable(identifier, path)
         return content[:-1]
 
 
-def check_size(size: int, limit: int, path: str) -> None:
-    """Raise LimitError when a file is larger than the limit."""
-    if size > limit:
-        raise LimitError(
-            f"the file has {size:,} bytes; the limit is {_mebibytes(limit)} (max_file_bytes)",
-            "ignore it in the settings, or split it",
-            file=path,
-        )
+class _Watch:
+    """Kills a process that lets its reader wait too long, so that the read ends."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.waiting_since: float | None = None
+        self._process = process
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def end(self) -> None:
+        """Stop watching."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        while not self._ended.wait(1.0):
+            since = self.waiting_since
+            if since is not None and time.monotonic() - since > TIMEOUT_SECONDS:
+                self._process.kill()
+                return
 
 
 def is_lfs_pointer(data: bytes) -> bool:
     """Whether a blob is a Git LFS pointer (https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md)."""
     return len(data) < 1024 and data.startswith(b"version https://git-lfs.github.com/spec/v1\n")
-
-
-def _mebibytes(size: int) -> str:
-    return f"{size / MEBIBYTE:g} MiB"
 
 
 def _unreadable(identifier: str, path: str) -> GateError:

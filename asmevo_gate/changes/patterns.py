@@ -9,9 +9,6 @@ from functools import lru_cache
 ASSEMBLY = ("*.s", "*.S", "*.asm")
 """Names of assembly sources unless the settings say otherwise."""
 
-INCLUDED = ("*.inc", "*.h", "*.hpp", "*.mac", "*.macro", "*.macros")
-"""Names of files that assembly sources include and that may include others."""
-
 
 class Patterns:
     """A set of patterns. A path matches the set when it matches one of them.

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from asmevo_gate.changes.objects import Objects, check_size
+from asmevo_gate.changes.limits import check_size
+from asmevo_gate.changes.objects import Objects
 from asmevo_gate.changes.repository import Repository, decode_path
 from asmevo_gate.errors import GateError
 

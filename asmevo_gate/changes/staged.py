@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from asmevo_gate.changes.comparison import IGNORED_REASON, Affected, Comparison, build_change
+from asmevo_gate.changes.limits import Budget
 from asmevo_gate.changes.model import Change, ChangeSet, Selection, Skipped
 from asmevo_gate.changes.patterns import patterns
 from asmevo_gate.changes.repository import Repository
@@ -44,6 +45,7 @@ def tracked_files(cwd: Path, selection: Selection | None = None) -> ChangeSet:
     base = Listing(repository, comparison.objects, comparison.base)
     changes: list[Change] = []
     skipped: list[Skipped] = []
+    budget = Budget(selection.max_total_bytes)
     try:
         for path, entry in comparison.head_listing.entries().items():
             if not assembly.matches(path) or entry.mode == SUBMODULE:
@@ -55,6 +57,7 @@ def tracked_files(cwd: Path, selection: Selection | None = None) -> ChangeSet:
             if isinstance(built, Skipped):
                 skipped.append(built)
             else:
+                budget.spend(built)
                 changes.append(built)
     finally:
         comparison.objects.close()

@@ -371,7 +371,7 @@ def test_schema_accepts_every_setting(schema: dict[str, Any]) -> None:
 def test_schema_has_the_defaults(schema: dict[str, Any]) -> None:
     properties = schema["properties"]
     found = Settings()
-    for name in ("assembly", "included", "ignore"):
+    for name in ("assembly", "ignore"):
         assert tuple(properties[name]["default"]) == getattr(found.selection, name)
     assert properties["fail_on"]["default"] == found.fail_on
     for name, limit in properties["limits"]["properties"].items():
@@ -383,7 +383,7 @@ _SCALARS = st.sampled_from(
 )
 _KEYS = st.sampled_from(
     [
-        *("assembly", "included", "ignore", "gpus", "rocm", "wave_size", "defines", "include", "targets", "severities"),
+        *("assembly", "ignore", "gpus", "rocm", "wave_size", "defines", "include", "targets", "severities"),
         *("fail_on", "allow_not_checked", "baseline", "profiles", "constraints", "reports", "limits"),
         *("paths", "variants", "name", "max_file_bytes", "max_total_bytes", "A", "other"),
     ]
