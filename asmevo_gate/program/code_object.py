@@ -182,6 +182,7 @@ _FIELDS = (
     ("exception_fp_ieee_underflow", 2, 28, 1), ("exception_fp_ieee_inexact", 2, 29, 1),
     ("exception_int_div_zero", 2, 30, 1),
     ("tg_split", 3, 16, 1), ("shared_vgpr_count", 3, 0, 4), ("named_barrier_count", 3, 14, 3),
+    ("inst_pref_size", 3, 4, 8),
     ("user_sgpr_private_segment_buffer", 4, 0, 1), ("user_sgpr_dispatch_ptr", 4, 1, 1),
     ("user_sgpr_queue_ptr", 4, 2, 1), ("user_sgpr_kernarg_segment_ptr", 4, 3, 1),
     ("user_sgpr_dispatch_id", 4, 4, 1), ("user_sgpr_flat_scratch_init", 4, 5, 1),

@@ -1,0 +1,75 @@
+"""External programs without a shell, with limits of time and memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+TIMEOUT_SECONDS = 60.0
+MEMORY_BYTES = 4 << 30
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a process ended. ``code`` is negative for a signal; ``timed_out`` says that it was killed by us."""
+
+    code: int
+    output: bytes
+    errors: str
+    timed_out: bool = False
+
+
+def run_limited(
+    arguments: Sequence[str],
+    given: bytes = b"",
+    timeout: float = TIMEOUT_SECONDS,
+    memory: int = MEMORY_BYTES,
+    directory: Path | None = None,
+) -> Finished:
+    """Run a program, feed it ``given``, and collect what it prints.
+
+    The program and its children are killed after ``timeout`` seconds. Address space is limited to ``memory`` bytes
+    and core dumps are off where the system has resource limits.
+
+    Raises:
+        OSError: the program could not be started.
+    """
+    process = subprocess.Popen(
+        arguments,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=directory,
+        start_new_session=True,
+        env={**os.environ, "LC_ALL": "C"},
+        preexec_fn=None if sys.platform == "win32" else lambda: _set_limits(memory),
+    )
+    try:
+        output, errors = process.communicate(given, timeout)
+    except subprocess.TimeoutExpired:
+        _kill(process)
+        output, errors = process.communicate()
+        return Finished(process.returncode, output, errors.decode("utf-8", "replace"), timed_out=True)
+    return Finished(process.returncode, output, errors.decode("utf-8", "replace"))
+
+
+def _set_limits(memory: int) -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if sys.platform == "win32":
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        process.kill()
