@@ -196,7 +196,6 @@ class Fingerprint(msgspec.Struct, frozen=True):
     lds: dict[str, Leaf]
     smem: dict[str, Leaf]
     memory: Memory
-    counters: dict[str, list[str]]
     registers: dict[str, Leaf]
     waves_by_vgprs: dict[str, Leaf]
     fetch: dict[str, Leaf]
@@ -274,9 +273,7 @@ def load_fingerprint(name: str) -> Fingerprint:
     if not path.is_file():
         path = data_directory() / f"{find_target(name).table}.json"
     if not path.is_file():
-        raise UsageError(
-            f"no microarchitecture fingerprint for '{name}'", "docs/add-a-gpu.md says how to add one"
-        )
+        raise UsageError(f"no microarchitecture fingerprint for '{name}'", "docs/add-a-gpu.md says how to add one")
     try:
         return msgspec.json.decode(path.read_bytes(), type=Fingerprint)
     except msgspec.DecodeError as error:

@@ -1,0 +1,137 @@
+"""Which results an instruction has to wait for, as far as the wait can ever be felt.
+
+In-order issue hides most dependences (on GCN and CDNA a dependent VALU instruction loses nothing), so that only
+edges are kept whose latency may exceed the time that has passed anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from asmevo_gate.cost.timing import SCALAR, Kind, Step, Timing
+from asmevo_gate.isa.instruction import Decoded, Role
+
+Edges = tuple[tuple[int, float], ...]
+"""Pairs: position of the producer, clk from its start to the start of the consumer."""
+
+_Writer = tuple[int, int, Step, float, int, float]
+"""Position, registers written, step, clk of issue before it, vector instructions before it, longest latency."""
+
+
+_SPARE = 12
+"""Writers beyond those still needed that the window may hold before it is cleaned."""
+
+
+def edges_of(decoded: Sequence[Decoded], steps: Sequence[Step], timing: Timing, loop: bool) -> list[Edges]:
+    """For each instruction the edges that can delay it.
+
+    In a loop a producer at or behind the consumer's own position is the one of the iteration before.
+    """
+    window = _Window(timing)
+    if loop:
+        tail = max(0, len(steps) - window.reach(steps))
+        window.visit(decoded[tail:], steps[tail:], tail)
+    return window.visit(decoded, steps, 0)
+
+
+class _Window:
+    """The results that an instruction at the current place could still have to wait for."""
+
+    def __init__(self, timing: Timing) -> None:
+        rules = timing.fingerprint.matrix_rules
+        self._forwarding = timing.forwarding
+        self._accumulate_extra = rules["accumulate_extra"].get(0.0) if rules else 0.0
+        self._run_ahead = timing.run_ahead
+        self._longest_forward = max(timing.forwarding.values(), default=0.0)
+        self._writers: list[_Writer] = []
+        self._place = 0.0
+        self._count = 0
+
+    def reach(self, steps: Sequence[Step]) -> int:
+        """How many instructions at the end of a loop body can matter to its start."""
+        longest = max((step.latency for step in steps), default=0.0)
+        return int(4 * (max(longest, self._longest_forward) + self._run_ahead)) + 8
+
+    def visit(self, decoded: Sequence[Decoded], steps: Sequence[Step], position: int) -> list[Edges]:
+        """The edges into each instruction; the first stands at ``position``. All become producers themselves."""
+        longest_forward = self._longest_forward
+        result: list[Edges] = []
+        place, count, writers = self._place, self._count, self._writers
+        written = _union(writers)
+        room = len(writers) + _SPARE
+        for instruction, step in zip(decoded, steps, strict=True):
+            if instruction.reads & written:
+                self._place, self._count = place, count
+                result.append(self._edges(instruction, step, writers))
+            else:
+                result.append(())
+            kind = step.kind
+            if kind <= 1:
+                writes = instruction.writes
+                latest = step.latency
+                if latest < longest_forward and writes & SCALAR:
+                    latest = longest_forward
+                if kind == 1 or latest > step.slot:
+                    if len(writers) >= room:
+                        self._place, self._count = place, count
+                        writers = [writer for writer in writers if not self._expired(writer)]
+                        written = _union(writers)
+                        room = len(writers) + _SPARE
+                    writers.append((position, writes, step, place, count, latest))
+                    written |= writes
+                if kind == 1:
+                    count += 1
+            place += step.slot
+            position += 1
+        self._place, self._count, self._writers = place, count, writers
+        return result
+
+    def _edges(self, decoded: Decoded, step: Step, writers: Sequence[_Writer]) -> Edges:
+        reads = decoded.reads
+        place, count = self._place, self._count
+        behind = 0 if step.kind == 1 else self._run_ahead
+        found: list[tuple[int, float]] = []
+        for position, writes, producer, its_place, its_count, latest in writers:
+            common = reads & writes
+            if common:
+                # A vector instruction starts late at most until `run_ahead` more have left the wave.
+                passed = count - its_count - behind if producer.kind == 1 else place - its_place
+                if latest > passed:
+                    latency = self._latency(producer, writes, step, decoded, common)
+                    if latency > passed:
+                        found.append((position, latency))
+        return tuple(found)
+
+    def _expired(self, writer: _Writer) -> bool:
+        _, _, producer, place, count, latest = writer
+        if producer.kind == Kind.RUN_AHEAD:
+            return self._count - count - self._run_ahead >= latest
+        return self._place - place >= latest
+
+    def _latency(self, producer: Step, writes: int, step: Step, decoded: Decoded, common: int) -> float:
+        if producer.name == "matrix" == step.name and accumulates(decoded, writes):
+            return producer.busy + self._accumulate_extra
+        if not common & ~SCALAR:
+            forwarded = self._forwarding.get((producer.pipe, step.pipe))
+            if forwarded is not None:
+                return forwarded
+        return producer.latency
+
+
+def _union(writers: Sequence[_Writer]) -> int:
+    """All registers that the window's writers write."""
+    written = 0
+    for writer in writers:
+        written |= writer[1]
+    return written
+
+
+def accumulates(decoded: Decoded, result: int) -> bool:
+    """True when a matrix instruction takes ``result`` as its C operand and destination, and nowhere else."""
+    operands = decoded.operands
+    destination = operands[0]
+    if destination.mask != result:
+        return False
+    if not destination.role & Role.READ and not (len(operands) > 3 and operands[3].mask == result):
+        return False
+    return not any(operand.mask & result for operand in operands[1:3])
