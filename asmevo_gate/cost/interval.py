@@ -31,11 +31,6 @@ def high_of(value: Cycles) -> float:
     return value.high if isinstance(value, Interval) else value
 
 
-def add(first: Cycles, second: Cycles) -> Cycles:
-    """The sum, end by end."""
-    return cycles(low_of(first) + low_of(second), high_of(first) + high_of(second))
-
-
 def in_words(value: Cycles) -> str:
     """``64`` or ``120..1020``, at most one decimal."""
     if isinstance(value, Interval):

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asmevo_gate.analysis.loops import Loop, loop_depths, natural_loops, reverse_postorder
-from asmevo_gate.cost.block import BlockCost, Body, body_cost
-from asmevo_gate.cost.interval import Cycles, add, cycles, high_of, low_of
+from asmevo_gate.cost.block import BlockCost, body_cost
+from asmevo_gate.cost.body import Body
+from asmevo_gate.cost.explain import throughput_words, worst_case
+from asmevo_gate.cost.interval import Cycles, low_of
+from asmevo_gate.cost.load import Load, Shared, share
 from asmevo_gate.cost.timing import Timing, timing_for
 from asmevo_gate.program.model import Block, Function
 
@@ -118,16 +121,16 @@ class _Costs:
         function = self._function
         loops = tuple(self._loop_cost(loop) for loop in self._loops)
         way = self._longest(0, set(self._order)) if self._order else []
-        total = self._along(way)
-        instructions = sum(self._costs[number].instructions for number in way)
+        load = self._along(way)
+        shared = share(load, self._timing, self._waves)
         depths = loop_depths(function.blocks)
         blocks = tuple(
             BlockInKernel(block.number, block.label, *self._lines([block.number]), depths[block.number], cost)
             for block, cost in zip(function.blocks, self._costs, strict=True)
         )
         return KernelCost(
-            function.name, function.target.name, function.wave_size, self._waves, blocks, loops, total,
-            self._ipc(instructions, total), instructions, self._hottest(way, loops),
+            function.name, function.target.name, function.wave_size, self._waves, blocks, loops, shared.cycles,
+            shared.ipc, load.instructions, self._hottest(way, loops),
             tuple(dict.fromkeys(text for cost in self._costs for text in cost.not_modelled)),
             tuple(dict.fromkeys(text for cost in self._costs for text in cost.assumptions)),
             tuple(block.number for block in function.blocks if block.number not in self._place),
@@ -143,32 +146,35 @@ class _Costs:
         lines = [statement.outer_place.line for statement in statements]
         return min(lines), max(lines)
 
-    def _ipc(self, instructions: int, total: Cycles) -> Cycles:
-        issued = instructions * self._waves
-        if not low_of(total):
-            return 0.0
-        return cycles(issued / high_of(total), issued / low_of(total))
-
     def _loop_cost(self, loop: Loop) -> LoopCost:
         members = set(loop.blocks)
         header = self._function.blocks[loop.header]
         straight = self._only_way(loop)
         if straight is not None:
             cost = self._steady(straight)
-            total = shortest = cost.cycles
-            instructions, limited_by = cost.instructions, cost.limited_by
+            shortest, load, limited_by = cost.cycles, cost.load, cost.limited_by
+            shared = share(load, self._timing, self._waves)
         else:
             latches = {n for n in members if loop.header in self._function.blocks[n].successors}
             way = self._longest(loop.header, members, latches)
-            total = self._along([*way, loop.header], closed=True)
-            shortest = self._along([*self._shortest(loop.header, members, latches), loop.header], closed=True)
-            instructions = sum(self._costs[number].instructions for number in way)
-            worst = max(way, key=lambda number: low_of(self._costs[number].cycles))
-            limited_by = self._costs[worst].limited_by
+            load = self._along(way, back_to=loop.header)
+            shared = share(load, self._timing, self._waves)
+            short = self._along(self._shortest(loop.header, members, latches), back_to=loop.header)
+            shortest = share(short, self._timing, self._waves).cycles
+            limited_by = self._words(shared, way)
         return LoopCost(
-            header.label, *self._lines(members), self._depth(loop), tuple(sorted(members)), loop.parent, instructions,
-            total, shortest, self._ipc(instructions, total), limited_by, straight is not None,
+            header.label, *self._lines(members), self._depth(loop), tuple(sorted(members)), loop.parent,
+            load.instructions, shared.cycles, shortest, shared.ipc, limited_by, straight is not None,
         )  # fmt: skip
+
+    def _words(self, shared: Shared, way: list[int]) -> str:
+        """What decides a sum over the blocks of a way: a pipe, or else what decides its longest block."""
+        worst = worst_case(shared)
+        best = throughput_words(shared, self._timing, self._waves)
+        if not best:
+            longest = max(way, key=lambda number: self._costs[number].load.low)
+            best = self._costs[longest].limited_by.rpartition("; ")[2].removesuffix(" at best")
+        return f"{worst} at worst; {best} at best" if worst else best
 
     def _depth(self, loop: Loop) -> int:
         depth, parent = 1, loop.parent
@@ -220,15 +226,13 @@ class _Costs:
             return 0.0  # already in the cost of the block
         return step.taken_extra
 
-    def _along(self, way: list[int], closed: bool = False) -> Cycles:
-        """Sum over the blocks of a way and its taken branches. ``closed``: the last block ends it, uncounted."""
-        total: Cycles = 0.0
-        for number, following in zip(way, [*way[1:], None], strict=True):
-            if closed and following is None:
-                break
-            total = add(total, self._costs[number].cycles)
+    def _along(self, way: list[int], back_to: int | None = None) -> Load:
+        """Sum over the blocks of a way and its taken branches, at the end ``back_to`` a loop's header."""
+        total = Load(0.0, 0.0, (0.0,) * len(self._timing.pipe_names), 0.0, 0)
+        for number, following in zip(way, [*way[1:], back_to], strict=True):
+            total = total.plus(self._costs[number].load)
             if following is not None:
-                total = add(total, self._taken_extra(self._function.blocks[number], following))
+                total = total.delayed(self._taken_extra(self._function.blocks[number], following))
         return total
 
     def _longest(self, start: int, members: set[int], ends: set[int] | None = None) -> list[int]:
@@ -246,7 +250,7 @@ class _Costs:
         sign = 1.0 if longest else -1.0
         best: dict[int, tuple[float, int | None]] = {}
         for number in reversed([number for number in self._order if number in members]):
-            own = low_of(self._costs[number].cycles) + high_of(self._costs[number].cycles)
+            own = self._costs[number].load.low + self._costs[number].load.high
             onward = [
                 (best[following][0] + sign * 2 * self._taken_extra(blocks[number], following), following)
                 for following in blocks[number].successors
@@ -273,7 +277,7 @@ class _Costs:
             return f"loop at line {hot.line}: {hot.limited_by}"
         if not way:
             return "nothing: no instruction"
-        worst = max(way, key=lambda number: low_of(self._costs[number].cycles))
+        worst = max(way, key=lambda number: self._costs[number].load.low)
         return f"block at line {self._lines([worst])[0]}: {self._costs[worst].limited_by}"
 
 

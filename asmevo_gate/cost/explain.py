@@ -1,0 +1,151 @@
+"""Why a run of instructions takes as long as it does: a time line of one wave, and the limit in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import msgspec
+
+from asmevo_gate.cost.body import Body
+from asmevo_gate.cost.interval import high_of, low_of
+from asmevo_gate.cost.load import Shared
+from asmevo_gate.cost.pipeline import Event, Wave
+from asmevo_gate.cost.timing import Kind, Timing
+
+_SAME = 1e-6
+PIPE_WORDS = {
+    "valu": "VALU",
+    "complex": "transcendental, FP64 and multiply unit",
+    "matrix": "matrix core",
+    "salu": "scalar ALU",
+    "lds": "LDS port",
+    "smem": "scalar memory path",
+    "vmem": "vector memory path",
+    "branch": "branch unit",
+    "internal": "issue of waits and nops",
+}
+
+
+class TimelineEntry(msgspec.Struct, frozen=True):
+    """One instruction on the time line of a single wave, with memory at its best.
+
+    The wave had arrived at ``arrived``, the instruction started at ``start``; ``end`` is when the wave could go on.
+    ``waits_for`` says in words what delayed it, ``""`` when nothing did.
+    """
+
+    index: int
+    text: str
+    unit: str
+    arrived: float
+    start: float
+    end: float
+    waits_for: str
+
+
+class Explanation:
+    """Explains the cost of a body on demand."""
+
+    def __init__(self, body: Body, shared: Shared, waves: int) -> None:
+        self._body = body
+        self._shared = shared
+        self._waves = waves
+
+    @cached_property
+    def _events(self) -> list[Event]:
+        body = self._body
+        wave = Wave(body.timing, len(body.steps))
+        operations = body.operations(long_memory=False)
+        if body.loop:
+            wave.run(operations)
+            wave.run(operations)
+        return wave.trace(operations)
+
+    def entries(self) -> Iterator[TimelineEntry]:
+        """The instructions of one pass of one wave in time."""
+        body = self._body
+        first = self._events[0].arrived if self._events else 0.0
+        for event, step in zip(self._events, body.steps, strict=True):
+            yield TimelineEntry(
+                body.indices[event.position], body.decoded[event.position].text, step.name, event.arrived - first,
+                event.start - first, event.end - first, self._cause(event),
+            )  # fmt: skip
+
+    def _cause(self, event: Event) -> str:
+        body = self._body
+        if event.cause == "result":
+            return f"the result of '{body.decoded[event.producer].text}'"
+        if event.cause == "pipe":
+            return f"the {PIPE_WORDS.get(body.timing.pipe_names[event.detail], 'pipe')}"
+        if event.cause == "queue":
+            return "room in the vector queue"
+        if event.cause == "memory":
+            return f"memory ({body.timing.counter_names[event.detail]})"
+        if event.cause == "full":
+            return f"room in {body.timing.counter_names[event.detail]}"
+        return ""
+
+    def limited_by(self) -> str:
+        """What decides the cycles, in words."""
+        if not self._body.steps:
+            return "nothing: no instruction"
+        worst = worst_case(self._shared)
+        best = throughput_words(self._shared, self._body.timing, self._waves) or self._own_words()
+        return f"{worst} at worst; {best} at best" if worst else best
+
+    def _own_words(self) -> str:
+        """What one wave spends most of its time on."""
+        words, share = max(self._shares().items(), key=lambda item: item[1])
+        return f"{words} ({share:.0%} of one wave's time)"
+
+    def _shares(self) -> dict[str, float]:
+        """What one wave spends its time on, as shares of the whole."""
+        body = self._body
+        names = body.timing.pipe_names
+        spent: dict[str, float] = {}
+        for event, step in zip(self._events, body.steps, strict=True):
+            stalled = event.start - event.arrived
+            if step.kind == Kind.RUN_AHEAD:
+                stalled = min(stalled, event.end - event.arrived - step.slot)
+            if stalled > 0:
+                cause = self._stall(event, names)
+                spent[cause] = spent.get(cause, 0.0) + stalled
+            issue = _HOLDS.get(step.name, "issue, one instruction at a time")
+            spent[issue] = spent.get(issue, 0.0) + (event.end - event.arrived - max(0.0, stalled))
+        total = sum(spent.values()) or 1.0
+        return {words: clk / total for words, clk in spent.items()}
+
+    def _stall(self, event: Event, names: Sequence[str]) -> str:
+        if event.cause == "result":
+            pipe = names[self._body.steps[event.producer].pipe]
+            return f"waiting for results of the {PIPE_WORDS.get(pipe, pipe)}"
+        if event.cause == "pipe":
+            return f"throughput of the {PIPE_WORDS.get(names[event.detail], names[event.detail])}"
+        if event.cause == "queue":
+            return f"waiting for results of the {PIPE_WORDS['valu']}"
+        return f"waiting for memory ({self._body.timing.counter_names[event.detail]})"
+
+
+_HOLDS = {
+    "s_nop": "s_nop",
+    "s_sleep": "s_sleep",
+    "branch": "taken branches",
+    "barrier": "barriers",
+}
+
+
+def worst_case(shared: Shared) -> str:
+    """What decides the upper end; ``""`` when memory changes nothing."""
+    if high_of(shared.cycles) <= low_of(shared.cycles):
+        return ""
+    if shared.memory_bound >= high_of(shared.cycles) * (1 - _SAME):
+        return "memory bandwidth"
+    return "memory latency"
+
+
+def throughput_words(shared: Shared, timing: Timing, waves: int) -> str:
+    """The pipe that the waves keep all the time at the lower end; ``""`` when none is."""
+    if shared.pipe < 0 or shared.pipe_bound < low_of(shared.cycles) * (1 - _SAME):
+        return ""
+    name = timing.pipe_names[shared.pipe]
+    return f"throughput of the {PIPE_WORDS.get(name, name)}" + (f" ({waves} waves share it)" if waves > 1 else "")

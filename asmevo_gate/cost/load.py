@@ -1,0 +1,84 @@
+"""What several waves on one SIMD cost together.
+
+How the hardware chooses among waves is not published. Waves that run the same code overlap, so that together they take
+the longer of one wave's own time and the time for which all of them keep the busiest pipe; an idle pipe is assumed
+to find a ready wave.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from asmevo_gate.cost.interval import Cycles, cycles, high_of, low_of
+from asmevo_gate.cost.timing import Timing
+
+
+class Load(NamedTuple):
+    """What one wave asks of the machine in one pass: its own time, clk of each pipe, bytes of vector memory."""
+
+    low: float
+    high: float
+    use: tuple[float, ...]
+    bytes: float
+    instructions: int
+
+    def plus(self, other: Load) -> Load:
+        """Both one after the other."""
+        return Load(
+            self.low + other.low,
+            self.high + other.high,
+            tuple(a + b for a, b in zip(self.use, other.use, strict=True)),
+            self.bytes + other.bytes,
+            self.instructions + other.instructions,
+        )
+
+    def delayed(self, clk: float) -> Load:
+        """The same with the wave held for ``clk`` more."""
+        return self._replace(low=self.low + clk, high=self.high + clk)
+
+
+class Shared(NamedTuple):
+    """A load as all waves see it.
+
+    ``cycles`` is clk for one pass of every wave, ``ipc`` instructions of all waves a clk and SIMD. ``pipe`` is the
+    busiest pipe (-1: none), which all waves together keep for ``pipe_bound`` clk. ``memory_bound`` is the time that
+    the traffic takes when it all comes from DRAM. ``pipe_use`` is the share of the time of each pipe.
+    """
+
+    cycles: Cycles
+    ipc: Cycles
+    pipe: int
+    pipe_bound: float
+    memory_bound: float
+    pipe_use: dict[str, float]
+
+
+def share(load: Load, timing: Timing, waves: int, active_simds: int | None = None) -> Shared:
+    """The load of ``waves`` waves on each of ``active_simds`` SIMDs (all of the CU or WGP when not given)."""
+    simds = int(timing.fingerprint.structure_number("simds"))
+    active = min(simds, active_simds) if active_simds else simds
+    needed = [use * waves * min(shared, active) for use, shared in zip(load.use, timing.shared_by, strict=True)]
+    pipe_bound = max(needed, default=0.0)
+    pipe = needed.index(pipe_bound) if pipe_bound else -1
+    memory_bound = _dram_bound(load.bytes, timing, waves, active)
+    low = max(load.low, pipe_bound)
+    total = cycles(low, max(load.high, low, memory_bound))
+    issued = waves * load.instructions
+    least, most = low_of(total), high_of(total)
+    return Shared(
+        total,
+        cycles(issued / most, issued / least) if least else 0.0,
+        pipe,
+        pipe_bound,
+        memory_bound,
+        {name: min(1.0, clk / least) for name, clk in zip(timing.pipe_names, needed, strict=True) if clk and least},
+    )
+
+
+def _dram_bound(moved: float, timing: Timing, waves: int, active: int) -> float:
+    """Clk for which the traffic of all waves keeps a CU's (or WGP's) share of the DRAM bandwidth."""
+    memory = timing.fingerprint.memory
+    if not moved or not memory.dram_bytes_per_clk.known:
+        return 0.0
+    sharing = min(active, timing.fingerprint.structure_number("simds_per_cu"))
+    return moved * waves * sharing / memory.dram_bytes_per_clk.number
