@@ -56,6 +56,9 @@ class Resources:
     sgpr_declared: int | None = None
     vgpr_total: int | None = None
     vgpr_allocated: int | None = None
+    vgpr_addressable: int | None = None
+    """v0 up to this number belong to the wave: the allocation, cut at the accumulator offset in a unified file."""
+    agpr_addressable: int | None = None
     agpr_allocated: int | None = None
     sgpr_allocated: int | None = None
     lds_bytes: int | None = None
@@ -91,7 +94,7 @@ def kernel_resources(kernel: Function) -> Resources:
     scratch = _value(kernel, descriptor, "private_segment_fixed_size", notes)
     dynamic = _value(kernel, descriptor, "uses_dynamic_stack", notes)
     allocated = round_up(max(total, 1), file.granule) if file and total is not None else None
-    vgpr_allocated, agpr_allocated = _split_allocation(kernel, descriptor, allocated)
+    vgpr_allocated, agpr_allocated = _split_allocation(kernel, descriptor, allocated, total)
     found = None
     sharing = _sharing(kernel, descriptor, notes)
     if file and sharing and total is not None and sgprs is not None and lds is not None:
@@ -105,6 +108,8 @@ def kernel_resources(kernel: Function) -> Resources:
         sgpr_declared=sgprs,
         vgpr_total=total,
         vgpr_allocated=vgpr_allocated,
+        vgpr_addressable=_addressable_vgprs(kernel, descriptor, allocated),
+        agpr_addressable=_addressable_agprs(kernel, descriptor, allocated),
         agpr_allocated=agpr_allocated,
         sgpr_allocated=_allocated_sgprs(kernel, sgprs),
         lds_bytes=lds,
@@ -178,18 +183,37 @@ def _declared_vgprs(
 
 
 def _split_allocation(
-    kernel: Function, descriptor: Descriptor, allocated: int | None
+    kernel: Function, descriptor: Descriptor, allocated: int | None, total: int | None
 ) -> tuple[int | None, int | None]:
-    """VGPRs and AGPRs that a wave gets out of its allocation. In a unified file the AGPRs start where the
-    declared VGPRs end; two files have the same size; without AGPRs there are none."""
+    """VGPRs and AGPRs that a wave gets out of its allocation. In a unified file the AGPRs start at the accumulator
+    offset, and a kernel that declares none gets none: what rounding leaves behind the offset counts as VGPRs. Two
+    files have the same size; without AGPRs there are none."""
     if not kernel.target.facts["agpr"]:
         return allocated, 0
     if not is_unified(kernel.target):
         return allocated, allocated
     offset = directive_value(descriptor, "accum_offset", kernel.target)
-    if allocated is None or offset is None:
+    if allocated is None or offset is None or total is None:
         return None, None
+    if total <= offset:
+        return allocated, 0
     return min(offset, allocated), max(allocated - offset, 0)
+
+
+def _addressable_vgprs(kernel: Function, descriptor: Descriptor, allocated: int | None) -> int | None:
+    if not is_unified(kernel.target):
+        return allocated
+    offset = directive_value(descriptor, "accum_offset", kernel.target)
+    return None if allocated is None or offset is None else min(offset, allocated)
+
+
+def _addressable_agprs(kernel: Function, descriptor: Descriptor, allocated: int | None) -> int | None:
+    if not kernel.target.facts["agpr"]:
+        return 0
+    if not is_unified(kernel.target):
+        return allocated
+    offset = directive_value(descriptor, "accum_offset", kernel.target)
+    return None if allocated is None or offset is None else max(allocated - offset, 0)
 
 
 def _declared_sgprs(kernel: Function, descriptor: Descriptor, notes: list[str]) -> int | None:

@@ -9,7 +9,7 @@ from importlib.resources import files
 from asmevo_gate.errors import UsageError
 from asmevo_gate.rules.rule import Rule
 
-_NOT_RULES = {"__init__", "rule", "registry", "facts", "documentation"}
+_NOT_RULES = {"__init__", "rule", "registry", "facts", "documentation", "kernel_examples", "register_use"}
 
 
 @cache
