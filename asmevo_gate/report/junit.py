@@ -123,9 +123,9 @@ def _run_case(made: TestCase, report: Report, context: RenderContext) -> None:
         coverage_sentence(report),
         *left_out,
     ]
-    unknown = unknown_lines(report, 100)
+    unknown, more = unknown_lines(report, 100)
     if unknown:
-        lines += [*unknown, RESOLVE]
+        lines += [*map(str, unknown), f"{more:,} more in the JSON report" if more else "", RESOLVE]
     if report.skipped:
         lines.append(f"{plural(len(report.skipped), 'file')} skipped")
     if report.command:

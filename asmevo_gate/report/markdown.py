@@ -88,7 +88,7 @@ def render(report: Report, context: RenderContext) -> str:
     items = [_finding(finding, context) for finding in found[: context.max_findings]]
     page.add_items("\n### New findings\n\n", items, len(found), f"more in the {place}.", reserve)
     _rewrites(page, report, context, place, reserve)
-    _not_checked(page, report, reserve)
+    _not_checked(page, report, place, reserve)
     page.add(footer)
     return "".join(page.parts)
 
@@ -116,7 +116,7 @@ def _row(change: Change) -> str:
     return (
         f"| {_name(change.kernel.name, in_table=True)} ({markdown_text(change.kernel.gpu)}) "
         f"| {change.metric.label}{unit} | {number_text(change.base)} | {number_text(change.head)} "
-        f"| {change.arrow} {change.amount} | {word} |\n"
+        f"| {f'{change.arrow} {change.amount}'.rstrip()} | {word} |\n"
     )
 
 
@@ -173,15 +173,17 @@ def _rewrite(rewrite: Rewrite) -> str:
     )
 
 
-def _not_checked(page: _Page, report: Report, reserve: int) -> None:
-    lines = unknown_lines(report, 10)
-    if not lines and report.verdict != "not_checked":
+def _not_checked(page: _Page, report: Report, place: str, reserve: int) -> None:
+    unknown, more = unknown_lines(report, 10)
+    if not unknown and report.verdict != "not_checked":
         return
-    items = [f"- {markdown_text(line)}\n" for line in lines]
-    if page.add("\n### Not checked\n\n", reserve):
-        for item in items:
-            page.add(item, reserve)
-        page.add(f"\n{markdown_text(RESOLVE)}\n", reserve)
+    items = [
+        f"- {markdown_code(line.place)}{f' {markdown_code(line.text)}' if line.text else ''}: "
+        f"{markdown_text(line.reason)}\n"
+        for line in unknown
+    ]
+    page.add_items("\n### Not checked\n\n", items, len(unknown) + more, f"more in the {place}.", reserve)
+    page.add(f"\n{markdown_text(RESOLVE)}\n", reserve)
 
 
 def _footer(report: Report, context: RenderContext) -> str:

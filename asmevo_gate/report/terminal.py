@@ -190,8 +190,10 @@ def _rest(report: Report, context: RenderContext) -> list[Line]:
     lines.append([(f"coverage: {coverage_sentence(report)}", "")])
     if report.skipped and report.verdict != "not_checked":
         lines.append([(f"{plural(len(report.skipped), 'file')} skipped", "dim")])
-    for text in unknown_lines(report, 10):
-        lines.append([("  not checked: ", "yellow"), (text, "")])
+    unknown, more = unknown_lines(report, 10)
+    lines += [[("  not checked: ", "yellow"), (str(line), "")] for line in unknown]
+    if more:
+        lines.append([(f"  not checked: {more:,} more in the report", "yellow")])
     if report.verdict == "not_checked" or report.coverage.unknown:
         lines.append([(RESOLVE, "")])
     return lines

@@ -45,7 +45,7 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~$:&]|(?<=www)\.|^[#+\-=]|(?<=^\d)[.)])", re.IGNORECASE)
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~$&]|:(?=//|[\w+\-]+:)|(?<=www)\.|^[#+\-=]|(?<=^\d)[.)])", re.IGNORECASE)
 _ORDERED = re.compile(r"^(\d{2,9})([.)])")
 _REFERENCE = re.compile(r"([@#!~%&$])(?=\w)")
 

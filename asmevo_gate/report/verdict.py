@@ -4,7 +4,7 @@ that."""
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from asmevo_gate.report.arrangement import new_findings
 from asmevo_gate.report.deltas import changed_metrics
@@ -87,14 +87,27 @@ def coverage_sentence(report: Report) -> str:
     )
 
 
-def unknown_lines(report: Report, limit: int) -> list[str]:
-    """The first lines that could not be modelled with the reason, then how many more there are."""
+class UnknownLine(NamedTuple):
+    """A line that was not modelled, or a file that was not read (its ``text`` is empty), fit to print."""
+
+    place: str
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        quoted = f" `{self.text}`" if self.text else ""
+        return f"{self.place}:{quoted} {self.reason}"
+
+
+def unknown_lines(report: Report, limit: int) -> tuple[list[UnknownLine], int]:
+    """The first lines that could not be modelled, and how many more there are."""
     unknown = [*report.coverage.unknown, *(report.skipped if report.verdict == "not_checked" else ())]
-    lines = []
-    for entry in unknown[:limit]:
-        place = f"{one_line(entry.file)}:{entry.line}" if entry.line > 0 else one_line(entry.file)
-        text = f" `{clipped(one_line(entry.text), 80)}`" if entry.text.strip() else ""
-        lines.append(f"{place}:{text} {clipped(one_line(entry.reason), 200)}")
-    if len(unknown) > limit:
-        lines.append(f"{len(unknown) - limit:,} more in the report")
-    return lines
+    lines = [
+        UnknownLine(
+            f"{one_line(entry.file)}:{entry.line}" if entry.line > 0 else one_line(entry.file),
+            clipped(one_line(entry.text), 80),
+            clipped(one_line(entry.reason), 200),
+        )
+        for entry in unknown[:limit]
+    ]
+    return lines, max(len(unknown) - limit, 0)
