@@ -398,6 +398,15 @@ class Assembly:
         except ExpressionError as error:
             self._problem("unknown", f"an argument of '{macro.name}' has no value: {error}", "", place, buffer.frames)
             return
+        if self._altmacro:
+            for line in macro.local_lines:
+                self._problem(
+                    "error",
+                    "LLVM's assembler does not know LOCAL",
+                    "make the label unique with \\@",
+                    macro.body.place(line, 0),
+                    (*buffer.frames, Frame(macro.name, place)),
+                )
         lines = macro.expand(arguments, self._altmacro, self._uses)
         self._uses += 1
         self._push_rounds(iter([lines]), macro.body, Frame(macro.name, place), buffer)

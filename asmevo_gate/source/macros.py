@@ -38,14 +38,28 @@ class Macro:
     parameters: tuple[Parameter, ...]
     body: Body
     uses: int = 0
+    local_lines: dict[int, tuple[str, ...]] = field(init=False)
+    """``LOCAL a, b`` of ``.altmacro`` mode: line of the body -> names."""
     _templates: dict[bool, list[list[str | int]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.local_lines = {}
+        for index, line in enumerate(self.body.lines):
+            if match := _LOCAL.fullmatch(line):
+                self.local_lines[index] = tuple(re.split(r"[\s,]+", match[1].strip()))
 
     def expand(self, arguments: Sequence[Argument | None], altmacro: bool, instance: int) -> list[str]:
         """The logical lines of one use. ``instance`` is the value of ``\\@``."""
+        local_names = [name for names in self.local_lines.values() for name in names] if altmacro else []
         template = self._templates.get(altmacro)
         if template is None:
             names = [parameter.name for parameter in self.parameters]
-            template = self._templates[altmacro] = compile_body(self.body, names, altmacro, True)
+            template = compile_body(self.body, names + local_names, altmacro, True)
+            for index in self.local_lines if altmacro else ():
+                template[index] = []
+            self._templates[altmacro] = template
+        if local_names:
+            arguments = [*arguments, *(Argument(f".LL{instance}_{name}", 1) for name in local_names)]
         lines = fill(template, arguments, instance, self.uses)
         self.uses += 1
         return lines
@@ -55,6 +69,7 @@ INSTANCE = -1
 USES = -2
 
 _PIECE = re.compile(r"\\@|\\\+|\\\(\)|\\([A-Za-z0-9_$.]*)(&?)|([A-Za-z0-9_$.]+)(&?)")
+_LOCAL = re.compile(rf"[ \t]*LOCAL[ \t]+({NAME}(?:[ \t,]+{NAME})*)[ \t]*(?:(?:;|//).*)?")
 _DEFINITION = re.compile(rf"[ \t]*(?:({NAME})|\"([^\"]*)\")[ \t]*,?")
 _PARAMETER = re.compile(rf"[ \t]*({NAME})[ \t]*(?::[ \t]*(\w+))?[ \t]*(=)?[ \t]*")
 _BLANKS = re.compile(r"[ \t\r\n]*,?[ \t\r\n]*")

@@ -30,7 +30,7 @@ _NAMED_REGISTERS = frozenset(
 )  # fmt: skip
 _KEYWORDS = frozenset(
     {
-        "off", "glc", "slc", "dlc", "scc", "offen", "idxen", "addr64", "lds", "tfe", "gds", "clamp", "r128",
+        "glc", "slc", "dlc", "scc", "offen", "idxen", "addr64", "lds", "tfe", "gds", "clamp", "r128",
         "a16", "d16", "unorm", "lwe", "da", "nv", "sc0", "sc1", "nt", "done", "vm", "compr", "row_mirror",
         "row_half_mirror", "wave_shl", "wave_shr", "abs", "neg", "sext", "mul", "div",
     }
@@ -121,7 +121,7 @@ class OperandEvaluator:
                     position = taken.end()
                     continue
                 if not (brackets and brackets[-1]) and (
-                    name in _NAMED_REGISTERS or _REGISTER.match(name) or name in _KEYWORDS
+                    name in _NAMED_REGISTERS or _REGISTER.match(name) or _is_keyword(name, rest[:position])
                 ):
                     parts.append(name)
                     position = match.end()
@@ -168,6 +168,11 @@ class OperandEvaluator:
         if not any(isinstance(item, str) and _is_local(item) for item in postfix):
             return text
         return re.sub(r"(?<![\w.$@])\d+[bf](?![\w.$@])", lambda match: self._symbols.numeric_reference(match[0]), text)
+
+
+def _is_keyword(name: str, before: str) -> bool:
+    """True for a modifier without value; a symbol of the same name stands only where an operand starts."""
+    return name == "off" or (name in _KEYWORDS and before.rstrip()[-1:] not in {"", ",", "(", "[", ":", *"+-*/&|"})
 
 
 def _is_local(name: str) -> bool:

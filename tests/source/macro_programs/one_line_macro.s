@@ -1,0 +1,4 @@
+.macro nop
+ s_nop 0
+.endm
+nop
