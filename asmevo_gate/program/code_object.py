@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from asmevo_gate.errors import GateError, LimitError
-from asmevo_gate.isa.resource_limits import descriptor_directives, extra_sgprs, resource_limits
+from asmevo_gate.isa.resource_limits import RegisterFile, descriptor_directives, extra_sgprs, resource_limits
 from asmevo_gate.isa.targets import Target, document, find_target
 from asmevo_gate.program import msgpack
 from asmevo_gate.program.elf import ElfFile, read_elf
@@ -131,7 +131,32 @@ def _read_object(data: bytes, path: str, entry: str) -> CodeObject:
                 descriptors[kernel] = decode_descriptor(raw, target)
             else:
                 problems.append(f"the descriptor of '{kernel}' lies outside of its section")
-    return CodeObject(path, entry, target, sections, descriptors, _metadata(elf, problems), tuple(problems))
+    metadata = _metadata(elf, problems)
+    for kernel, count in _vgpr_counts(metadata).items():
+        values = descriptors.get(kernel)
+        if values and _same_allocation(count, values, target):
+            values["next_free_vgpr"] = count
+    return CodeObject(path, entry, target, sections, descriptors, metadata, tuple(problems))
+
+
+def _vgpr_counts(metadata: object) -> dict[str, int]:
+    """``.vgpr_count`` of each kernel in the metadata."""
+    kernels = metadata.get("amdhsa.kernels") if isinstance(metadata, dict) else None
+    entries = [entry for entry in kernels if isinstance(entry, dict)] if isinstance(kernels, list) else []
+    counts = {str(entry.get(".name")): entry.get(".vgpr_count") for entry in entries}
+    return {name: count for name, count in counts.items() if isinstance(count, int) and count > 0}
+
+
+def _same_allocation(count: int, values: dict[str, int], target: Target) -> bool:
+    """True when the exact count of the metadata is what the descriptor encodes rounded up."""
+    granule = _register_file(target, values.get("wavefront_size32")).encoding_granule
+    return -(-count // granule) * granule == values["next_free_vgpr"]
+
+
+def _register_file(target: Target, wave32: int | None) -> RegisterFile:
+    files = resource_limits(target).vgpr
+    wave_size = target.wave_sizes[0] if wave32 is None else 32 if wave32 else 64
+    return files.get(wave_size) or next(iter(files.values()))
 
 
 def _target(elf: ElfFile, path: str) -> Target:
@@ -196,7 +221,8 @@ _FIELDS = (
 def decode_descriptor(raw: bytes, target: Target) -> dict[str, int]:
     """The 64 bytes of a kernel descriptor as values of ``.amdhsa_`` directives.
 
-    Register counts are what the granules allow, so they may be above what the source asked for. SGPR extras are
+    Register counts are what the granules allow, so they may be above what the source asked for (a code object's
+    metadata may tell the exact count). SGPR extras are
     part of the encoded count: they are reported as not reserved. Where SGPRs are not encoded, all are there.
 
     Raises:
@@ -222,18 +248,16 @@ def decode_descriptor(raw: bytes, target: Target) -> dict[str, int]:
 
 def _registers(first: int, third: int, wave32: int | None, target: Target) -> dict[str, int]:
     """VGPR and SGPR counts of compute_pgm_rsrc1, and the accumulation offset of compute_pgm_rsrc3."""
-    limits = resource_limits(target)
-    wave_size = target.wave_sizes[0] if wave32 is None else 32 if wave32 else 64
-    file = limits.vgpr.get(wave_size) or next(iter(limits.vgpr.values()))
-    values = {"next_free_vgpr": ((first & 0x3F) + 1) * file.encoding_granule}
+    granule = _register_file(target, wave32).encoding_granule
+    values = {"next_free_vgpr": ((first & 0x3F) + 1) * granule}
     if descriptor_directives()["accum_offset"].exists_on(target):
         values["accum_offset"] = ((third & 0x3F) + 1) * 4
-    granule = limits.sgpr.encoding_granule
-    if granule is None:
+    sgpr_granule = resource_limits(target).sgpr.encoding_granule
+    if sgpr_granule is None:
         values["next_free_sgpr"] = int(target.facts["addressable_sgpr"])
         return values
     always = extra_sgprs(target, vcc=False, flat_scratch=False, xnack=False)
-    values["next_free_sgpr"] = max(((first >> 6 & 15) + 1) * granule - always, 0)
+    values["next_free_sgpr"] = max(((first >> 6 & 15) + 1) * sgpr_granule - always, 0)
     for name in ("reserve_vcc", "reserve_flat_scratch", "reserve_xnack_mask"):
         if descriptor_directives()[name].exists_on(target):
             values[name] = 0
