@@ -87,6 +87,8 @@ class _Document(msgspec.Struct, frozen=True):
     message_payload: _Names
     message_free_vgprs: _Names
     barrier: _Barrier
+    calls: _Names
+    vmem_result_over_address: _Names
     no_counter_prefixes: _Prefixes
     dialects: dict[str, _Dialect]
 
@@ -230,6 +232,15 @@ class CounterModel:
             self._order_count[track] += 1
         return number
 
+    @property
+    def skipped_track(self) -> int | None:
+        """The track on which a load over the source of an earlier operation counts as a wait for that
+        operation."""
+        for counter in _document().vmem_result_over_address.names:
+            if counter in self.counters:
+                return self.counters.index(counter)
+        return None
+
     def kind(self, decoded: Decoded) -> str:
         """The kind of memory instruction, ``""`` when it raises no counter on any target."""
         vector_result = bool(decoded.writes & VECTOR)
@@ -244,11 +255,7 @@ class CounterModel:
             if pattern is not None:
                 if pattern.fullmatch(base):
                     return "" if kind.kind == "none" else kind.kind
-            elif (
-                classes & any_bits
-                and classes & all_bits == all_bits
-                and (vector_result or not kind.vector_result)
-            ):
+            elif classes & any_bits and classes & all_bits == all_bits and (vector_result or not kind.vector_result):
                 return kind.kind
         return ""
 
@@ -264,7 +271,7 @@ class CounterModel:
         document = _document()
         base = decoded.base
         arrives, passes = base in document.barrier.arrive, base in document.barrier.passes
-        if decoded.of(Op.CALL):
+        if decoded.of(Op.CALL) or base in document.calls.names:
             unknown = "what the called code waits for and leaves in flight is not known"
         write_order = self._consumer_order(kind)
         return Effect(

@@ -8,7 +8,9 @@ from functools import cached_property
 
 from asmevo_gate.analysis.counters import CounterModel, Effect, counter_model
 from asmevo_gate.analysis.pending_state import STUCK, Race, State, Walk
+from asmevo_gate.analysis.vgpr_msb import renamed_instructions
 from asmevo_gate.errors import LimitError
+from asmevo_gate.isa.registers import VGPRS
 from asmevo_gate.program.model import Block, Function, Instruction
 
 WORK_LIMIT = 50_000_000
@@ -59,6 +61,9 @@ class PendingMemory:
         self.model: CounterModel = counter_model(function.target)
         effect = self.model.effect
         self.effects: list[Effect] = [effect(instruction) for instruction in function.instructions]
+        for index in renamed_instructions(function):
+            self.effects[index] = _without_vgprs(self.effects[index])
+        self._add_skipped_waits()
         self._work_limit = work_limit
         self._at_start: list[State | None] = [None] * len(function.blocks)
         self._solve()
@@ -169,6 +174,27 @@ class PendingMemory:
                 step(index, effect, report)  # type: ignore[arg-type]
         return walk
 
+    def _add_skipped_waits(self) -> None:
+        """Add the waits that the compiler leaves out and yet relies on; see ``vmem_result_over_address``."""
+        track = self.model.skipped_track
+        if track is None:
+            return
+        for block in self.function.blocks:
+            issued: list[tuple[int, int]] = []
+            for index in range(block.first, block.end):
+                effect = self.effects[index]
+                event = next((one for one in effect.events if one.track == track), None)
+                if event is None:
+                    continue
+                order = event.order
+                same = [locks for one, locks in issued if one == order]
+                for later, locks in enumerate(reversed(same)):
+                    if locks & effect.writes:
+                        self.effects[index] = effect._replace(waits=(*effect.waits, (track, later)))
+                        break
+                issued.append((order, event.locks))
+                del issued[: -self.model.capacity[track]]
+
     def _solve(self) -> None:
         """Worklist in reverse postorder; see :mod:`pending_state` for why it ends."""
         blocks = self.function.blocks
@@ -240,6 +266,21 @@ class PendingMemory:
         for position, number in enumerate(reversed(postorder)):
             ranks[number] = position
         return ranks
+
+
+def _without_vgprs(effect: Effect) -> Effect:
+    """An effect whose vector registers are not the ones written."""
+    touches = effect.touches & ~VGPRS
+    held = any((event.holds | event.locks) & VGPRS for event in effect.events)
+    if touches == effect.touches and not held:
+        return effect
+    return effect._replace(
+        reads=effect.reads & ~VGPRS,
+        writes=effect.writes & ~VGPRS,
+        touches=touches,
+        events=tuple(event._replace(holds=event.holds & ~VGPRS, locks=event.locks & ~VGPRS) for event in effect.events),
+        not_modelled="s_set_vgpr_msb may give its VGPRs other numbers than the ones written",
+    )
 
 
 def pending_memory(function: Function) -> PendingMemory:

@@ -1,0 +1,37 @@
+"""Where VGPR numbers are not the ones written: gfx1250's ``s_set_vgpr_msb`` adds high bits to them."""
+
+from __future__ import annotations
+
+from asmevo_gate.program.model import Function
+
+MNEMONIC = "s_set_vgpr_msb"
+_FIELDS = 0xFF
+"""Two high bits each for src0, src1, src2 and the destination (LLVM 22, AMDGPULowerVGPREncoding)."""
+
+
+def renamed_instructions(function: Function) -> frozenset[int]:
+    """Instructions at which the high bits may not all be 0, so that a VGPR operand may name another
+    register."""
+    if not any(one.statement.name == MNEMONIC for one in function.instructions):
+        return frozenset()
+    blocks = function.blocks
+    may_rename: list[bool | None] = [None] * len(blocks)
+    may_rename[0] = not function.is_kernel
+    work = [0]
+    found: set[int] = set()
+    while work:
+        number = work.pop()
+        renames = bool(may_rename[number])
+        block = blocks[number]
+        for index in range(block.first, block.end):
+            instruction = function.instructions[index]
+            if instruction.statement.name == MNEMONIC:
+                value = instruction.decoded.operands[0].value if instruction.decoded else None
+                renames = not isinstance(value, int) or bool(value & _FIELDS)
+            elif renames:
+                found.add(index)
+        for successor in block.successors:
+            if may_rename[successor] is None or (renames and not may_rename[successor]):
+                may_rename[successor] = bool(may_rename[successor]) or renames
+                work.append(successor)
+    return frozenset(found)
