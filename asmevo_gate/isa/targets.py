@@ -72,6 +72,12 @@ def parse_target(text: str) -> Target:
     return find_target(match["name"], _features(match["features"]))
 
 
+def obsolete_name(name: str) -> str | None:
+    """The released name of a GPU that was known under an early one (gfx940), or ``None``."""
+    found = document()["obsolete_names"].get(name)
+    return str(found) if found else None
+
+
 def find_target(name: str, features: dict[str, str] | None = None) -> Target:
     """The target of a processor name.
 
@@ -79,6 +85,7 @@ def find_target(name: str, features: dict[str, str] | None = None) -> Target:
         UsageError: the gate has no data for the GPU.
     """
     facts = document()
+    name = facts["obsolete_names"].get(name, name)
     table = facts["same_instructions"].get(name, name)
     entry = facts["targets"].get(table)
     if entry is None:

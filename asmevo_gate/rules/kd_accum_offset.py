@@ -31,9 +31,7 @@ class AccumOffset(Rule):
     family = "descriptor"
     severity = "error"
     bad = (
-        Example(
-            "gfx950", kernel_text("  v_accvgpr_write_b32 a0, 0\n", "  .amdhsa_accum_offset 8\n", vgprs=8), line=3
-        ),
+        Example("gfx950", kernel_text("  v_accvgpr_write_b32 a0, 0\n", "  .amdhsa_accum_offset 8\n", vgprs=8), line=3),
         Example("gfx908", kernel_text("  v_accvgpr_write_b32 a9, 0\n", vgprs=8), line=3),
     )
     good = (
