@@ -357,8 +357,6 @@ class Timing:
             port = lds["transpose_read_port_clk"]
         busy = port.lookup(width) * self.passes
         latency = lds["write_latency" if writes else "read_latency"].lookup(width)
-        # The published latencies are those of one lane; the other lanes follow at the width of the port.
-        latency += max(0.0, busy - lds["first_lane_clk"].get(busy))
         return Step(
             Kind.MEMORY, "lds", self._pipe["lds"], busy, slot=self.turn * self.passes,
             counters=self._counters(decoded), shortest=latency, longest=latency,
@@ -369,7 +367,8 @@ class Timing:
         stores = decoded.of(Op.STORE | Op.ATOMIC) and not decoded.of(Op.ATOMIC_RETURN | Op.LDS_DMA)
         moved = self._classes.bytes_of(decoded.base) * self.wave_size
         busy = max(memory.address_clk.lookup(self.wave_size), moved / memory.l1_bytes_per_clk.number)
-        shortest = memory.shortest
+        # A published pointer chase counts the issue of its wait as well.
+        shortest = memory.shortest - self.turn
         if stores and memory.store_latency is not None:
             shortest = min(shortest, memory.store_latency.number)
         return Step(
