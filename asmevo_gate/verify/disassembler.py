@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.program.code_object import MachineInstruction
-from asmevo_gate.verify.discovery import Tool, find_tools
+from asmevo_gate.verify.discovery import LIBRARY_COMMAND, Tool, find_tools
 from asmevo_gate.verify.limited_process import MEMORY_BYTES, TIMEOUT_SECONDS, Finished, run_limited
 
 _LINE = re.compile(r"^\s+(?P<text>\S.*?)\s*// (?P<address>[0-9A-F]{12}): (?P<words>(?:[0-9A-F]{8} ?)+)", re.M)
@@ -55,7 +54,7 @@ def disassemble(
     features = _features(target, wave_size)
     with tempfile.TemporaryDirectory(prefix="asmevo-gate-") as name:
         if tool.kind == "llvm-c":
-            arguments = [sys.executable, "-m", "asmevo_gate.verify.llvm_c", *tool.command, target.name, features]
+            arguments = [*LIBRARY_COMMAND, *tool.command, target.name, features]
             given = code
         else:
             file = Path(name) / "code.o"

@@ -22,6 +22,9 @@ from asmevo_gate.verify.limited_process import Finished, run_limited
 OPTION = "ASMEVO_ASSEMBLER"
 """Environment variable: a program, or a directory that holds one (or ``bin`` or ``llvm/bin`` below it)."""
 
+LIBRARY_COMMAND = (sys.executable, "-I", str(Path(__file__).with_name("llvm_c.py")))
+"""Starts the child that uses an LLVM library; isolated, so that no module of the checked repository is imported."""
+
 _TRIPLE = "amdgcn-amd-amdhsa"
 _PROBE_SECONDS = 20.0
 _ROCM_BINARIES = ("llvm/bin", "lib/llvm/bin", "bin")
@@ -208,7 +211,7 @@ def _probe_objdump(kind: str, command: tuple[str, ...], origin: str) -> Tool | R
 
 
 def _probe_library(kind: str, command: tuple[str, ...], origin: str) -> Tool | Rejected:
-    done = _run((sys.executable, "-m", "asmevo_gate.verify.llvm_c", "--probe", *command))
+    done = _run((*LIBRARY_COMMAND, "--probe", *command))
     if isinstance(done, str):
         return Rejected(command, origin, done)
     if done.code:

@@ -2,8 +2,8 @@
 
 LLVM may abort the process on bad input, so nothing here runs inside the gate::
 
-    python -m asmevo_gate.verify.llvm_c --probe LIBRARY            prints the version, exit code 0 when it works
-    python -m asmevo_gate.verify.llvm_c LIBRARY CPU FEATURES < code       one line an instruction: offset, size, text
+    python -I llvm_c.py --probe LIBRARY               prints the version, exit code 0 when it works
+    python -I llvm_c.py LIBRARY CPU FEATURES < code   one line an instruction: offset, size, text
 """
 
 from __future__ import annotations
