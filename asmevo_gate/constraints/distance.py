@@ -11,6 +11,7 @@ from typing import NamedTuple
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.matching import Traits
 from asmevo_gate.constraints.model import Edge
+from asmevo_gate.constraints.roles import whole_registers
 from asmevo_gate.constraints.violation import UNBOUNDED, HazardViolation
 
 
@@ -113,7 +114,7 @@ def violation(view: FunctionView, compiled: DistanceEdge, consumer: int, worst: 
         edge=compiled.edge,
         consumer=instructions[consumer],
         producer=producer,
-        registers=worst.registers,
+        registers=whole_registers(worst.registers),
         found=worst.found,
         needed=None if worst.needed >= UNBOUNDED else worst.needed,
         through=(producer, instructions[consumer]),

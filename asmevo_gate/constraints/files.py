@@ -149,11 +149,13 @@ def resolve(name: str, load: Any = load_shipped) -> ConstraintGraph:
         )
     }
     s_nop_maximum = None
+    half_registers = False
     overrides: dict[str, Override] = {}
     for one in chain:
         for part, known in merged.items():
             known.update(getattr(one, part))
         s_nop_maximum = one.s_nop_maximum or s_nop_maximum
+        half_registers = half_registers or one.half_registers
         overrides.update(one.overrides)
     if s_nop_maximum is None:
         raise ConstraintFileError(
@@ -163,7 +165,13 @@ def resolve(name: str, load: Any = load_shipped) -> ConstraintGraph:
     edges, disabled = _apply(merged["edges"], overrides, name, by_rule=False)
     merged["edges"] = edges
     return ConstraintGraph(
-        name=last.name, gpu=last.gpu, rocm=last.rocm, s_nop_maximum=s_nop_maximum, disabled=disabled, **merged
+        name=last.name,
+        gpu=last.gpu,
+        rocm=last.rocm,
+        s_nop_maximum=s_nop_maximum,
+        half_registers=half_registers,
+        disabled=disabled,
+        **merged,
     )
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.model import Edge
+from asmevo_gate.constraints.roles import whole_registers
 from asmevo_gate.constraints.violation import HazardViolation
 
 
@@ -40,7 +41,7 @@ def forwarding_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[
                     edge=edge,
                     consumer=instructions[reader],
                     producer=instructions[before],
-                    registers=registers,
+                    registers=whole_registers(registers),
                     found=None,
                     needed=None,
                     through=tuple(instructions[i] for i in (before, change, behind, reader)),

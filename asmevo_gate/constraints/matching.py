@@ -11,7 +11,7 @@ import msgspec
 
 from asmevo_gate.constraints.model import ConstraintGraph, InstructionClass
 from asmevo_gate.constraints.predicates import PREDICATES
-from asmevo_gate.constraints.roles import REGISTER_FILES, ROLES
+from asmevo_gate.constraints.roles import REGISTER_FILES, ROLES, with_halves
 from asmevo_gate.isa.instruction import MATRIX, Decoded, Op
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.isa.waits import decode_depctr, decode_wait
@@ -146,6 +146,8 @@ class Matcher:
             return self.hwreg_bit
         select = ROLES[role]
         within = REGISTER_FILES[registers]
+        if self.graph.half_registers:
+            return lambda decoded: with_halves(role, decoded, select(decoded) & within)
         if registers == "all":
             return select
         return lambda decoded: select(decoded) & within

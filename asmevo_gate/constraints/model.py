@@ -159,6 +159,8 @@ class ConstraintFile(
     notes: tuple[str, ...] = ()
     sources: dict[str, str] = {}
     s_nop_maximum: int | None = None
+    half_registers: bool = False
+    """The target addresses 16-bit halves of VGPRs."""
     classes: dict[str, InstructionClass] = {}
     nodes: dict[str, Node] = {}
     units: dict[str, Unit] = {}
@@ -182,6 +184,7 @@ class ConstraintGraph(msgspec.Struct, frozen=True):
     gpu: str
     rocm: str
     s_nop_maximum: int
+    half_registers: bool
     sources: dict[str, str]
     classes: dict[str, InstructionClass]
     nodes: dict[str, Node]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from asmevo_gate.isa import registers
-from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Role
+from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Operand, Role
 
 _SCALAR = registers.SGPRS | registers.VCC | registers.TTMP.mask
 _VCCZ_EXECZ = registers.bits(registers.SPECIAL["vccz"]) | registers.bits(registers.SPECIAL["execz"])
@@ -33,23 +33,36 @@ REGISTER_FILES: dict[str, int] = {
 }
 """Names of register files that a node may narrow its registers to."""
 
-_EVEN_SGPRS = sum(1 << (registers.SGPR.start + i) for i in range(0, registers.SGPR.count, 2))
-_VCC_LOW = registers.bits(registers.SPECIAL["vcc_lo"])
+_SGPR_BANKS = registers.SGPRS | registers.TTMP.mask
+_EVEN_SGPRS = sum(1 << (bank.start + i) for bank in (registers.SGPR, registers.TTMP) for i in range(0, bank.count, 2))
 
 
 def sgpr_pairs(mask: int) -> int:
-    """Each aligned pair of SGPRs of a set as its even register; VCC is a pair too."""
-    low = (mask & registers.SGPRS | (mask & registers.SGPRS) >> 1) & _EVEN_SGPRS
-    vcc = mask & registers.VCC
-    return low | (_VCC_LOW if vcc else 0)
+    """All registers of the aligned SGPR pairs that a set touches; VCC is a pair too."""
+    low = ((mask & _SGPR_BANKS) | (mask & _SGPR_BANKS) >> 1) & _EVEN_SGPRS
+    return low | low << 1 | (registers.VCC if mask & registers.VCC else 0)
+
+
+def _named_writes(decoded: Decoded) -> int:
+    mask = 0
+    for operand in decoded.operands:
+        if operand.length and operand.role & Role.WRITE:
+            mask |= operand.mask
+    return mask
 
 
 def _named_reads(decoded: Decoded) -> int:
     mask = 0
     for operand in decoded.operands:
-        if operand.length and operand.role & (Role.READ | Role.KEEP):
+        if operand.length and _reads(operand):
             mask |= operand.mask
     return mask
+
+
+def _reads(operand: Operand) -> bool:
+    """True for a source, and for a destination whose old value goes through the instruction. A write of one half of
+    a register leaves the other half alone and does not read it."""
+    return bool(operand.role & Role.READ) or (bool(operand.role & Role.KEEP) and operand.half is None)
 
 
 def _operand(decoded: Decoded, position: int) -> int:
@@ -160,6 +173,37 @@ ROLES: dict[str, Callable[[Decoded], int]] = {
     "matrix_sources": lambda decoded: _matrix_ab(decoded) | _matrix_c(decoded) | _matrix_index(decoded),
     "matrix_ab_index": lambda decoded: _matrix_ab(decoded) | _matrix_index(decoded),
     "pair_reads": lambda decoded: sgpr_pairs(decoded.reads),
-    "pair_writes": lambda decoded: sgpr_pairs(decoded.writes),
+    "named_writes": _named_writes,
+    "implicit_writes": lambda decoded: decoded.implicit_writes & ~_named_writes(decoded),
 }
 """Role name -> the registers in that role. ``hwreg`` is added by the matcher, which knows the target's ids."""
+
+_WRITES = frozenset(("writes", "named_writes", "implicit_writes", "first_destination", "matrix_d"))
+_READS_AND_WRITES = frozenset(("reads_or_writes", "named_reads_or_writes"))
+_HIGH = registers.LINE_LENGTH
+"""Distance from a register's low half to its high half in a set with halves."""
+
+
+def with_halves(role: str, decoded: Decoded, mask: int) -> int:
+    """A set in which the two 16-bit halves of each VGPR are apart: bit *i* the low half (or the whole of a register
+    that has no halves), bit *i* + ``LINE_LENGTH`` the high half."""
+    vgprs = mask & registers.VGPRS
+    low = high = vgprs
+    if vgprs and any(operand.half is not None for operand in decoded.operands):
+        wanted = Role.WRITE if role in _WRITES else Role.READ
+        if role in _READS_AND_WRITES:
+            wanted = Role.READ | Role.WRITE
+        low = high = whole = 0
+        for operand in decoded.operands:
+            if operand.length and operand.role & wanted:
+                whole |= operand.mask
+                low |= operand.mask if operand.half != 1 else 0
+                high |= operand.mask if operand.half != 0 else 0
+        rest = vgprs & ~whole
+        low, high = (low & vgprs) | rest, (high & vgprs) | rest
+    return (mask & ~registers.VGPRS) | low | high << _HIGH
+
+
+def whole_registers(mask: int) -> int:
+    """A set without halves from one with halves."""
+    return (mask | mask >> _HIGH) & ((1 << _HIGH) - 1)

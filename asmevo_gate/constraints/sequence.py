@@ -9,10 +9,10 @@ from __future__ import annotations
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.matching import Traits
 from asmevo_gate.constraints.model import Edge
-from asmevo_gate.constraints.roles import REGISTER_FILES, sgpr_pairs
+from asmevo_gate.constraints.roles import REGISTER_FILES, whole_registers
 from asmevo_gate.constraints.violation import HazardViolation
 
-_EVERY_PAIR = sgpr_pairs(REGISTER_FILES["scalar"])
+_EVERY_PAIR = REGISTER_FILES["scalar"]
 State = tuple[int, ...]
 
 
@@ -136,7 +136,7 @@ def _violation(
         edge=compiled.edge,
         consumer=instructions[consumer],
         producer=through[-2] if len(through) > 1 else None,
-        registers=0 if compiled.any_register else registers,
+        registers=0 if compiled.any_register else whole_registers(registers),
         found=None,
         needed=None,
         through=through,
