@@ -1,4 +1,4 @@
-"""Write the generated documentation: one page a rule and their index.
+"""Write the generated documentation: one page a rule, their index, and the picture of a report.
 
 Usage: python tools/make_docs.py [--check]
 
@@ -7,13 +7,22 @@ With ``--check`` nothing is written; the exit code is 1 when a page is stale or 
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+from rich.text import Text
 
 from asmevo_gate.rules.documentation import rule_page
 from asmevo_gate.rules.registry import all_rules
 
-RULES = Path(__file__).resolve().parent.parent / "docs" / "rules"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+RULES = DOCS / "rules"
+PICTURE = DOCS / "images" / "report.svg"
+_WIDTH = 118
 
 
 def pages() -> dict[str, str]:
@@ -25,21 +34,43 @@ def pages() -> dict[str, str]:
     return made
 
 
+def picture() -> str:
+    """The terminal report of the demo as an SVG."""
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "tools/demo.py", str(Path(folder) / "demo")]
+        done = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True, check=True)
+    console = Console(record=True, width=_WIDTH, file=StringIO(), force_terminal=True)
+    console.print(Text.from_ansi(_coloured(done.stdout)))
+    return console.export_svg(title="asmevo-gate", unique_id="asmevo-gate-report")
+
+
+def _coloured(text: str) -> str:
+    """The marks of severity and change, in the colours of a terminal."""
+    for word, code in (("error[", "1;31"), ("warning[", "1;33"), ("worse", "31"), ("better", "32"), ("fail:", "1;31")):
+        text = text.replace(word, f"\x1b[{code}m{word}\x1b[0m")
+    return text
+
+
+def generated() -> dict[Path, str]:
+    """Every generated file with its content."""
+    return {**{RULES / name: text for name, text in pages().items()}, PICTURE: picture()}
+
+
 def main() -> int:
-    """Write or check the pages."""
-    made = pages()
-    on_disk = {path.name: path.read_text() for path in RULES.glob("*.md")}
-    stale = sorted(name for name in made.keys() | on_disk.keys() if made.get(name) != on_disk.get(name))
+    """Write or check the files."""
+    made = generated()
+    on_disk = {path: path.read_text() for path in [*RULES.glob("*.md"), PICTURE] if path.exists()}
+    stale = sorted(path for path in made.keys() | on_disk.keys() if made.get(path) != on_disk.get(path))
     if "--check" in sys.argv[1:]:
-        for name in stale:
-            print(f"stale: docs/rules/{name} (run: make docs)")
+        for path in stale:
+            print(f"stale: {path.relative_to(DOCS.parent)} (run: make docs)")
         return 1 if stale else 0
-    RULES.mkdir(parents=True, exist_ok=True)
-    for name in stale:
-        if name in made:
-            (RULES / name).write_text(made[name])
+    for path in stale:
+        if path in made:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(made[path])
         else:
-            (RULES / name).unlink()
+            path.unlink()
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asmevo_gate.analysis.definitions import defined_before
-from asmevo_gate.isa.instruction import Role
+from asmevo_gate.isa.instruction import Op, Role
 from asmevo_gate.isa.registers import AGPRS, SGPRS, VGPRS, interval_name
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
@@ -24,7 +24,8 @@ class Undefined(Rule):
     What it does:
         In a kernel with a descriptor, reports an operand none of whose registers is set up by the launch (as the
         descriptor asks for it) or written on any path from the entry. A register that some path writes is not
-        reported, nor is the old value that a partial write keeps.
+        reported, nor is the old value that a partial write keeps. A register that is only stored is a warning:
+        compilers spill registers that hold nothing.
     Why it matters:
         The register holds what the last wave on that SIMD left there: the kernel computes with garbage, and differently
         every time. A user SGPR that the descriptor does not enable shifts all the others, which shows up here first.
@@ -64,10 +65,12 @@ class Undefined(Rule):
                 if read & defined or read & reported:
                     continue
                 reported |= read
+                saved = decoded.of(Op.STORE) and not decoded.of(Op.SMEM) and operand.length == 1
                 yield Violation(
                     place=instruction.statement.place,
                     frames=instruction.statement.frames,
                     message=f"{interval_name(operand.start, operand.length)} is read here, but neither the launch nor "
                     "any instruction before has given it a value",
                     repair="write it first, or enable it in the kernel descriptor",
+                    severity="warning" if saved else None,
                 )
