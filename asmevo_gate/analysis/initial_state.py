@@ -57,8 +57,6 @@ def initial_state(kernel: Function) -> InitialRegisters:
     """
     names: dict[int, str] = {}
     always = EXEC | MODE | TTMP.mask | _hardware_registers()
-    if kernel.target.facts["arch_flat_scratch"]:
-        always |= bits(SPECIAL["flat_scratch_lo"], 2)
     descriptor = kernel.descriptor
     if descriptor is None:
         return InitialRegisters(always | SGPR.mask | bits(VGPR.start, 3), names, False)
@@ -82,7 +80,8 @@ def _hardware_registers() -> int:
     """Registers that show state of the hardware, not values of the program."""
     constant = (
         "shared_base", "shared_limit", "private_base", "private_limit", "flat_scratch_base_lo",
-        "flat_scratch_base_hi", "tba_lo", "tba_hi", "tma_lo", "tma_hi", "pops_exiting_wave_id", "vgpr_msb",
+        "flat_scratch_base_hi", "flat_scratch_lo", "flat_scratch_hi",
+        "tba_lo", "tba_hi", "tma_lo", "tma_hi", "pops_exiting_wave_id", "vgpr_msb",
         "execz",
     )  # fmt: skip
     found = 0
@@ -116,7 +115,9 @@ def _scalar_values(kernel: Function, descriptor: Descriptor) -> Iterator[tuple[b
     yield _enabled(kernel, descriptor, "system_sgpr_workgroup_info"), 1, "work-group info"
     if not target.facts["arch_flat_scratch"]:
         name = "system_sgpr_private_segment_wavefront_offset"
-        yield _enabled(kernel, descriptor, name), 1, "scratch offset of the wavefront"
+        enabled = _enabled(kernel, descriptor, name)
+        without_scratch = directive_value(descriptor, "private_segment_fixed_size", target) == 0
+        yield enabled or without_scratch, 1, "scratch offset of the wavefront"
 
 
 def _enabled(kernel: Function, descriptor: Descriptor, name: str) -> bool | None:

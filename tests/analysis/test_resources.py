@@ -98,7 +98,8 @@ def test_usage_is_a_lower_bound_where_code_is_not_understood() -> None:
 def test_user_sgprs_are_packed_in_order_then_work_group_ids() -> None:
     found = initial_state(
         kernel("gfx906", "next_free_vgpr 4;next_free_sgpr 8;user_sgpr_private_segment_buffer 1;"
-               "user_sgpr_kernarg_segment_ptr 1;system_sgpr_workgroup_id_y 1;system_vgpr_workitem_id 1")
+               "user_sgpr_kernarg_segment_ptr 1;system_sgpr_workgroup_id_y 1;system_vgpr_workitem_id 1;"
+               "private_segment_fixed_size 16")
     )  # fmt: skip
     assert found.complete
     assert found.known & SGPR.mask == bits(SGPR.start, 8)
