@@ -1,15 +1,17 @@
 """The settings of a run: what they are, what holds for a file, and how to print them.
 
-They stand in ``[tool.asmevo-gate]`` of ``pyproject.toml`` or in ``.asmevo-gate.yaml``; the nearest file
-wins as a whole. ``settings.schema.json`` describes them for editors.
+They stand in ``[tool.asmevo-gate]`` of ``pyproject.toml`` or in ``.asmevo-gate.yaml``; the nearest file wins as a
+whole. ``settings.schema.json`` describes them for editors.
+
+The classes are named tuples because every run of the hook imports them, also one that finds nothing to check.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from asmevo_gate.changes.model import Selection
 from asmevo_gate.changes.patterns import patterns
@@ -22,18 +24,16 @@ FailOn = Literal["error", "warning", "info", "never"]
 Severity = Literal["error", "warning", "info"]
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(NamedTuple):
     """One more way in which a file is assembled. What it does not set is that of its target."""
 
     name: str
     gpus: tuple[str, ...] = ()
-    defines: Mapping[str, int] = field(default_factory=dict)
+    defines: Mapping[str, int] = MappingProxyType({})
     wave_size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TargetSettings:
+class TargetSettings(NamedTuple):
     """What holds for some files.
 
     ``gpus`` are for files that do not name their GPU themselves. ``defines`` are symbols as by
@@ -44,14 +44,13 @@ class TargetSettings:
 
     paths: tuple[str, ...] = ("**",)
     gpus: tuple[str, ...] = ()
-    defines: Mapping[str, int] = field(default_factory=dict)
+    defines: Mapping[str, int] = MappingProxyType({})
     include: tuple[str, ...] = ()
     wave_size: int | None = None
     variants: tuple[Variant, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """All settings. Paths are given from ``root``; ``file`` says where they stand (``None``: defaults only).
 
     ``severities`` overrides severities by rule id; rules in ``disabled`` are not checked. ``profiles`` are
@@ -62,19 +61,19 @@ class Settings:
     root: Path = Path()
     file: str | None = None
     directory: str = ""
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection = Selection()
     default: TargetSettings = TargetSettings()
     targets: tuple[TargetSettings, ...] = ()
     rocm: str | None = None
-    severities: Mapping[str, Severity] = field(default_factory=dict)
+    severities: Mapping[str, Severity] = MappingProxyType({})
     disabled: frozenset[str] = frozenset()
     fail_on: FailOn = "error"
     allow_not_checked: bool = False
     baseline: Path | None = None
     profiles: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
-    reports: Mapping[str, str] = field(default_factory=dict)
-    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict, repr=False)
+    reports: Mapping[str, str] = MappingProxyType({})
+    lines: Mapping[tuple[str, ...], int] = MappingProxyType({})
     """The line in ``file`` of each key that is set."""
 
     def for_path(self, path: str) -> TargetSettings:
@@ -140,12 +139,14 @@ def load_settings(here: Path, read: Reader | None = None, root: Path | None = No
         UsageError: the settings are wrong; with file, line and what to write instead.
         LimitError: the file is too large.
     """
-    from asmevo_gate.gate.settings_reading import read_settings
-
     root = root or repository_top(here)
     start = here.relative_to(root).as_posix() if here.is_relative_to(root) else ""
     document = find_document("" if start == "." else start, read or disk_reader(root))
-    return Settings(root=root) if document is None else read_settings(document, root)
+    if document is None:
+        return Settings(root=root)
+    from asmevo_gate.gate.settings_reading import read_settings
+
+    return read_settings(document, root)
 
 
 def repository_top(here: Path) -> Path:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asmevo_gate.errors import GateError, LimitError, UsageError
 
@@ -32,8 +31,7 @@ Reader = Callable[[str], "bytes | None"]
 """The bytes of a file by its path from the root of the repository; ``None`` when there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """A value of the settings with the line that it stands on (``None``: not known) and, for a scalar, its
     text."""
 
@@ -42,8 +40,7 @@ class Value:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """The settings of one file. ``directory`` is where it is, from the root of the repository ("" for the
     root)."""
 
@@ -221,17 +218,17 @@ def _toml_value(content: Any, path: tuple[str, ...], lines: dict[tuple[str, ...]
 
 _KEY = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
 _DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
-_TOML_HEADER = re.compile(rf"^\s*(\[\[?)\s*({_DOTTED})\s*\]")
-_TOML_KEY = re.compile(rf"^\s*({_DOTTED})\s*=")
 
 
 def _toml_lines(text: str) -> dict[tuple[str, ...], int]:
     """The line of each key, as far as single lines show it (the standard parser gives no positions)."""
+    table_header = re.compile(rf"^\s*(\[\[?)\s*({_DOTTED})\s*\]")
+    key_and_value = re.compile(rf"^\s*({_DOTTED})\s*=")
     lines: dict[tuple[str, ...], int] = {}
     tables: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
-        if header := _TOML_HEADER.match(line):
+        if header := table_header.match(line):
             table = _toml_path(header[2])
             if header[1] == "[[":
                 count = tables.get(table, -1) + 1
@@ -239,7 +236,7 @@ def _toml_lines(text: str) -> dict[tuple[str, ...], int]:
                 lines.setdefault(table, number)
                 table = (*table, str(count))
             lines.setdefault(table, number)
-        elif key := _TOML_KEY.match(line):
+        elif key := key_and_value.match(line):
             lines.setdefault((*table, *_toml_path(key[1])), number)
     return lines
 

