@@ -6,6 +6,7 @@ it uses.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -70,6 +71,14 @@ def run(arguments: list[str]) -> int:
         click.echo("asmevo-gate: interrupted; nothing was decided", err=True)
     except BrokenPipeError:
         sys.stderr.close()
+    except Exception as error:  # noqa: BLE001 - a fault of the gate itself must not look like a verdict
+        if os.environ.get("ASMEVO_DEBUG"):
+            raise
+        click.echo(
+            f"asmevo-gate: internal error: {type(error).__name__}: {error}\n"
+            "  this is a fault of the gate; run with ASMEVO_DEBUG=1 for the traceback, and report it",
+            err=True,
+        )
     return 2
 
 

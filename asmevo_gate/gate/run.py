@@ -9,7 +9,7 @@ from functools import partial
 
 from asmevo_gate import __version__
 from asmevo_gate.analysis.loops import loop_depths
-from asmevo_gate.changes.model import Change, ChangeSet, Side, Version
+from asmevo_gate.changes.model import Change, ChangeSet, Side
 from asmevo_gate.errors import GateError
 from asmevo_gate.gate.baseline import Baseline
 from asmevo_gate.gate.comparison import mark_new, metric_delta
@@ -24,7 +24,7 @@ from asmevo_gate.gate.verdict import decide
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Rule, Severity
 from asmevo_gate.source.options import SourceOptions
-from asmevo_gate.source.recognise import not_amdgpu
+from asmevo_gate.source.recognise import decode_source, recognise
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ def _input(change: Change) -> Input:
 def _check_change(change: Change, changes: ChangeSet, settings: Settings, request: Request) -> _FileResult:
     if change.head is None:
         return _FileResult((), (), Coverage())
-    text = _decoded_text(change.head)
-    reason = not_amdgpu(text)
-    if reason and not request.named and not request.gpus:
-        return _FileResult((), (), Coverage(), Unknown(change.path, 0, "", reason))
+    text = decode_source(change.path, change.head.data)
+    recognition = recognise(text)
+    if not recognition.is_amdgpu and not request.named and not request.gpus:
+        return _FileResult((), (), Coverage(), Unknown(change.path, 0, "", recognition.reason))
     configured = settings.for_path(change.path)
     ways = configurations(change.path, text, request.gpus, configured, dict(request.defines))
     parts = [_check_configuration(change, text, way, changes, settings, request) for way in ways]
@@ -148,7 +148,7 @@ def _checked_base(change: Change, way: Configuration, changes: ChangeSet) -> Che
     if change.base is None:
         return None
     try:
-        text = _decoded_text(change.base)
+        text = decode_source(change.path, change.base.data)
         options = _source_options("base", way, changes)
         return check_text(change.old_path or change.path, text, way.target, options, way.wave_size)
     except GateError:
@@ -158,7 +158,7 @@ def _checked_base(change: Change, way: Configuration, changes: ChangeSet) -> Che
 def _source_options(side: Side, way: Configuration, changes: ChangeSet) -> SourceOptions:
     def read(included: str) -> str | None:
         data = changes.read(side, included)
-        return None if data is None else _decoded_text(Version(included, data))
+        return None if data is None else decode_source(included, data)
 
     return SourceOptions(
         defines=way.defines,
@@ -167,26 +167,6 @@ def _source_options(side: Side, way: Configuration, changes: ChangeSet) -> Sourc
         root=str(changes.root),
         read=read,
     )
-
-
-def _decoded_text(version: Version) -> str:
-    """The text of a file.
-
-    Raises:
-        GateError: the bytes are no text.
-    """
-    if b"\0" in version.data[:8192]:
-        raise GateError("this is a binary file, not assembly text", "name an assembly source file", version.path)
-    try:
-        return version.data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = version.data.count(b"\n", 0, error.start) + 1
-        raise GateError(
-            f"byte 0x{version.data[error.start]:02x} is not valid UTF-8",
-            "save the file as UTF-8",
-            version.path,
-            line,
-        ) from error
 
 
 def _kernel_reports(head: CheckedProgram, base: dict[str, KernelFacts]) -> Iterator[KernelReport]:
