@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.errors import GateError
 from asmevo_gate.gate.result import Metrics, Unknown
 from asmevo_gate.isa.targets import Target
@@ -47,6 +48,8 @@ def check_text(
     wave_size: int | None = None,
     base: CheckedProgram | None = None,
     rule_filter: Callable[[Rule], bool] | None = None,
+    constraints: ConstraintGraph | None = None,
+    profiles: frozenset[str] = frozenset(),
 ) -> CheckedProgram:
     """Parse a file, build its program for one target and run every rule.
 
@@ -59,7 +62,10 @@ def check_text(
             raise GateError(problem.message, problem.repair, problem.place.file, problem.place.line)
     program = build_program(source, target, wave_size)
     base_kernels = {facts.kernel.name: facts for facts in base.kernels} if base else {}
-    kernels = tuple(KernelFacts(program, function, base_kernels.get(function.name)) for function in program.functions)
+    kernels = tuple(
+        KernelFacts(program, function, base_kernels.get(function.name), constraints, profiles)
+        for function in program.functions
+    )
     rules = [rule for rule in all_rules() if rule_filter is None or rule_filter(rule)]
     violations = tuple(_violations(rules, FileFacts(program, kernels)))
     total = sum(len(function.instructions) for function in program.functions)

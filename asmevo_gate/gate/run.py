@@ -10,6 +10,8 @@ from functools import partial
 from asmevo_gate import __version__
 from asmevo_gate.analysis.loops import loop_depths
 from asmevo_gate.changes.model import Change, ChangeSet, Side
+from asmevo_gate.constraints.files import graph_for
+from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.errors import GateError
 from asmevo_gate.gate.baseline import Baseline
 from asmevo_gate.gate.comparison import mark_new, metric_delta
@@ -123,10 +125,12 @@ def _distinct(findings: Iterator[Finding]) -> Iterator[Finding]:
 def _check_configuration(
     change: Change, text: str, way: Configuration, changes: ChangeSet, settings: Settings, request: Request
 ) -> _FileResult:
-    base = _checked_base(change, way, changes)
+    graph = graph_for(way.target, request.rocm or "")
+    profiles = frozenset(settings.profiles)
+    base = _checked_base(change, way, changes, graph, profiles)
     enabled = partial(_is_enabled, settings.disabled)
     options = _source_options("head", way, changes)
-    head = check_text(change.path, text, way.target, options, way.wave_size, base, enabled)
+    head = check_text(change.path, text, way.target, options, way.wave_size, base, enabled, graph, profiles)
     severities = settings.severities
     findings = apply_suppressions(change.path, findings_of(head, severities), read_suppressions(text))
     base_kernels: dict[str, KernelFacts] = {}
@@ -142,7 +146,9 @@ def _is_enabled(disabled: frozenset[str], rule: Rule) -> bool:
     return rule.id not in disabled
 
 
-def _checked_base(change: Change, way: Configuration, changes: ChangeSet) -> CheckedProgram | None:
+def _checked_base(
+    change: Change, way: Configuration, changes: ChangeSet, graph: ConstraintGraph, profiles: frozenset[str]
+) -> CheckedProgram | None:
     """The same file at base, in the same configuration. A base that cannot be read compares as a new file: head is
     then judged whole, which never hides a finding."""
     if change.base is None:
@@ -150,7 +156,8 @@ def _checked_base(change: Change, way: Configuration, changes: ChangeSet) -> Che
     try:
         text = decode_source(change.path, change.base.data)
         options = _source_options("base", way, changes)
-        return check_text(change.old_path or change.path, text, way.target, options, way.wave_size)
+        path = change.old_path or change.path
+        return check_text(path, text, way.target, options, way.wave_size, None, None, graph, profiles)
     except GateError:
         return None
 

@@ -9,6 +9,10 @@ from asmevo_gate.analysis.liveness import Liveness, live_registers
 from asmevo_gate.analysis.pending_memory import PendingMemory, pending_memory
 from asmevo_gate.analysis.pending_violations import WaitViolation, wait_violations
 from asmevo_gate.analysis.resources import Resources, kernel_resources
+from asmevo_gate.constraints.files import graph_for
+from asmevo_gate.constraints.model import ConstraintGraph
+from asmevo_gate.constraints.reference import violations
+from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.program.model import Function, Program
 
 
@@ -19,6 +23,10 @@ class KernelFacts:
     program: Program
     kernel: Function
     base: KernelFacts | None = None
+    constraints: ConstraintGraph | None = None
+    """The hazards of the target; ``None`` for the newest constraint file that is shipped for it."""
+    profiles: frozenset[str] = frozenset()
+    """House-style profiles of the constraint file that are switched on."""
 
     @cached_property
     def liveness(self) -> Liveness:
@@ -39,6 +47,12 @@ class KernelFacts:
     def wait_violations(self) -> tuple[WaitViolation, ...]:
         """Accesses that come before a memory operation has ended."""
         return wait_violations(self.pending)
+
+    @cached_property
+    def hazards(self) -> tuple[HazardViolation, ...]:
+        """Broken edges of the constraint graph."""
+        graph = self.constraints or graph_for(self.kernel.target)
+        return tuple(violations(self.kernel, graph, self.profiles))
 
 
 @dataclass

@@ -1,0 +1,76 @@
+"""The rule ``haz``: every hazard of the constraint files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asmevo_gate.constraints.violation import HazardViolation
+from asmevo_gate.isa.registers import set_name
+from asmevo_gate.rules.facts import KernelFacts
+from asmevo_gate.rules.rule import Example, Rule, Violation
+
+
+class Hazard(Rule):
+    """Instructions that follow each other too closely for the hardware.
+
+    What it does:
+        Evaluates the hazards of the GPU's constraint file over all paths: a consumer that comes fewer wait states (or
+        VALU instructions, or MFMA passes) after its producer than the hardware needs, or without the instruction
+        that ends the hazard. Each hazard has an id of its own (haz.mfma.valu_read ...); `asmevo-gate graph show ID`
+        prints its producer, consumer, distance, what clears it, and its sources.
+    Why it matters:
+        The hardware does not check these dependences: the consumer gets the old value, or half of the new one. The
+        kernel computes wrong results, sometimes, on some cards.
+    Repair:
+        Put independent instructions, s_nop, v_nop or the wait that the finding names between the two.
+    Sources:
+        AMD ISA guides, "Manually inserted wait states (NOPs)"; LLVM GCNHazardRecognizer; each constraint names its own.
+    """
+
+    id = "haz"
+    title = "required distance between two instructions is missing"
+    family = "hazard"
+    severity = "error"
+    bad = (
+        Example(
+            "gfx942",
+            "kernel:\n  v_mov_b32 v1, 0\n  v_mov_b32_dpp v2, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf\n  s_endpgm\n",
+            line=3,
+        ),
+        Example("gfx90a", "kernel:\n  s_mov_b32 m0, s0\n  s_sendmsg sendmsg(MSG_INTERRUPT)\n  s_endpgm\n", line=3),
+    )
+    good = (
+        Example(
+            "gfx942",
+            "kernel:\n  v_mov_b32 v1, 0\n  s_nop 1\n"
+            "  v_mov_b32_dpp v2, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf\n  s_endpgm\n",
+        ),
+        Example("gfx1100", "kernel:\n  s_mov_b32 m0, s0\n  s_sendmsg sendmsg(MSG_INTERRUPT)\n  s_endpgm\n"),
+    )
+
+    def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
+        """One violation for each broken edge."""
+        for found in facts.hazards:
+            yield Violation(
+                place=found.consumer.statement.place,
+                frames=found.consumer.statement.frames,
+                message=_message(found),
+                repair=found.edge.repair,
+                producer=found.producer,
+                path=found.through[1:-1] if len(found.through) > 2 else (),
+                severity=found.edge.severity,
+                rule=found.edge.rule,
+                context=f"{found.producer.statement.text if found.producer else ''} -> {found.consumer.statement.text}",
+            )
+
+
+def _message(found: HazardViolation) -> str:
+    parts = [found.edge.title]
+    if found.registers:
+        parts.append(f"on {set_name(found.registers)}")
+    if found.producer is not None:
+        parts.append(f"after '{found.producer.statement.name}' of line {found.producer.statement.place.line}")
+    if found.found is not None and found.needed is not None:
+        unit = found.edge.unit.replace("_", " ")
+        parts.append(f"({found.found} {unit} between them, {found.needed} needed)")
+    return " ".join(parts)
