@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from asmevo_gate.isa.resource_limits import DirectiveFacts, descriptor_directives, has_xnack
 from asmevo_gate.isa.targets import Target
-from asmevo_gate.program.symbol_values import SymbolValues, Unresolved
+from asmevo_gate.program.symbol_values import SymbolValues
+from asmevo_gate.source.expressions import ExpressionError
 from asmevo_gate.source.statement import Kind, Source, SourceProblem, Statement
 
 _PREFIX = ".amdhsa_"
@@ -41,15 +42,13 @@ def parse_descriptors(source: Source, target: Target | None = None) -> dict[str,
     symbols: SymbolValues | None = None
     blocks: dict[str, _Block] = {}
     block: _Block | None = None
-    for index, statement in enumerate(source.statements):
+    for statement in source.statements:
         if statement.kind is not Kind.DIRECTIVE or "amdhsa_" not in statement.name:
             continue
         name = statement.name.lower()
         if name == ".amdhsa_kernel":
             if block:
-                block.report(
-                    statement, "a new .amdhsa_kernel block starts before .end_amdhsa_kernel", "end the block"
-                )
+                block.report(statement, "a new .amdhsa_kernel block starts before .end_amdhsa_kernel", "end the block")
             block = _Block(statement.rest.strip().strip('"'), statement)
             first = blocks.setdefault(block.kernel, block)
             if first is not block:
@@ -64,7 +63,7 @@ def parse_descriptors(source: Source, target: Target | None = None) -> dict[str,
             block = None
         elif name.startswith(_PREFIX) and block:
             symbols = symbols or SymbolValues(source, target)
-            block.add(index, statement, symbols, target)
+            block.add(statement, symbols, target)
     return {kernel: block.finish(target) for kernel, block in blocks.items()}
 
 
@@ -83,7 +82,7 @@ class _Block:
     def report(self, statement: Statement, message: str, repair: str) -> None:
         self.problems.append(SourceProblem("error", message, repair, statement.place, statement.frames))
 
-    def add(self, index: int, statement: Statement, symbols: SymbolValues, target: Target | None) -> None:
+    def add(self, statement: Statement, symbols: SymbolValues, target: Target | None) -> None:
         name = statement.name[len(_PREFIX) :].lower()
         facts = descriptor_directives().get(name)
         if facts is None:
@@ -101,8 +100,8 @@ class _Block:
             return
         self.places[name] = statement
         try:
-            value = symbols.evaluate(statement.rest, index)
-        except Unresolved as reason:
+            value = symbols.evaluate(statement.rest)
+        except ExpressionError as reason:
             self.unknown[name] = str(reason)
             return
         if not 0 <= value < 1 << facts.bits:
@@ -112,17 +111,13 @@ class _Block:
 
     def finish(self, target: Target | None) -> Descriptor:
         if not self.closed:
-            self.report(
-                self.opening, f"the descriptor of '{self.kernel}' has no .end_amdhsa_kernel", "end the block"
-            )
+            self.report(self.opening, f"the descriptor of '{self.kernel}' has no .end_amdhsa_kernel", "end the block")
         if target:
             for name, facts in descriptor_directives().items():
                 if facts.default == "required" and facts.exists_on(target) and name not in self.places:
                     message = f"'{self.kernel}' lacks '{_PREFIX}{name}', which {target.name} requires"
                     self.report(self.opening, message, f"add {_PREFIX}{name}")
-        return Descriptor(
-            self.kernel, self.values, self.unknown, self.places, self.opening, tuple(self.problems)
-        )
+        return Descriptor(self.kernel, self.values, self.unknown, self.places, self.opening, tuple(self.problems))
 
 
 def directive_value(descriptor: Descriptor, name: str, target: Target) -> int | None:

@@ -92,7 +92,8 @@ def _read(data: bytes, path: str) -> ElfFile:
         raise LimitError(f"more than {MAX_SECTIONS} sections", "", path)
     if count and entry != _SECTION.size:
         raise _Outside
-    raw = [_SECTION.unpack_from(data, start + number * entry) for number in range(count)]
+    headers = _part(data, start, count * _SECTION.size)
+    raw = list(_SECTION.iter_unpack(headers))
     contents = [b"" if header[1] == _NO_DATA else _part(data, header[4], header[5]) for header in raw]
     text = contents[names] if names < count else b""
     sections = tuple(

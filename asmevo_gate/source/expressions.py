@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from asmevo_gate.errors import LimitError
@@ -40,6 +40,8 @@ Item = int | str | Operator
 Postfix = tuple[Item, ...]
 Lookup = Callable[[str], int]
 """The value of a symbol; raises :class:`UnresolvedError` where it has none."""
+Functions = Mapping[str, Callable[[list[int]], int]]
+"""Functions by name; they raise :class:`ExpressionError` for arguments that they do not take."""
 
 
 class Parsed(NamedTuple):
@@ -180,8 +182,8 @@ def parse_expression(text: str, position: int, limits: SourceLimits) -> Parsed:
     return Parsed(tuple(output), good_end)
 
 
-def evaluate(postfix: Postfix, lookup: Lookup) -> int:
-    """The value of an expression as a signed 64-bit number.
+def evaluate(postfix: Postfix, lookup: Lookup, functions: Functions | None = None) -> int:
+    """The value of an expression as a signed 64-bit number; ``functions`` are those that depend on the target.
 
     Raises:
         UnresolvedError: a symbol has no absolute value (raised by ``lookup`` too), or a function needs the target.
@@ -204,7 +206,7 @@ def evaluate(postfix: Postfix, lookup: Lookup) -> int:
         else:
             arguments = stack[-item.operands :]
             del stack[-item.operands :]
-            stack.append(_call(item.name, arguments))
+            stack.append(_call(item.name, arguments, functions or {}))
     return stack[0]
 
 
@@ -290,7 +292,7 @@ _APPLY_UNARY: dict[str, Callable[[int], int]] = {
 }
 
 
-def _call(name: str, arguments: list[int]) -> int:
+def _call(name: str, arguments: list[int], functions: Functions) -> int:
     if name == "max":
         return max(arguments)
     if name == "or":
@@ -300,4 +302,6 @@ def _call(name: str, arguments: list[int]) -> int:
         return value
     if name == "alignto" and len(arguments) == 2 and arguments[1] > 0:
         return -(-arguments[0] // arguments[1]) * arguments[1]
+    if name in functions:
+        return functions[name](arguments)
     raise UnresolvedError(f"{name}(...)")

@@ -65,12 +65,11 @@ def differences(output: CompiledKernel) -> tuple[int, list[Difference]]:
     """Number of kernels in a compiler output, and every figure that differs."""
     program = program_of(output)
     symbols = SymbolValues(program.source, program.target)
-    end = len(program.source.statements)
     kernels = {function.name: function for function in program.kernels}
     found = []
     comments = comments_by_kernel(output.text)
     for name, figures in comments.items():
-        expected = {figure: symbols.evaluate(text, end) for figure, text in figures.items()}
+        expected = {figure: symbols.evaluate(text) for figure, text in figures.items()}
         ours = dict(_our_figures(kernels[name], kernel_resources(kernels[name])))
         for figure, value in expected.items():
             if figure in ours and ours[figure] != value:

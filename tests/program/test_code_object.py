@@ -8,7 +8,7 @@ import struct
 import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from asmevo_gate.errors import GateError, LimitError
@@ -125,7 +125,8 @@ def test_file_kinds_are_told_by_their_first_bytes() -> None:
 
 
 @needs_assembler
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@example([(47, 128)], 0)
 @given(st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 255)), min_size=1, max_size=8), st.integers(0, 4000))
 def test_any_damage_is_an_answer_or_a_gate_error(changes: list[tuple[int, int]], cut: int) -> None:
     data = bytearray(_object())
