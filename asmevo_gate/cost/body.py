@@ -11,10 +11,12 @@ from asmevo_gate.cost.timing import Step, Timing
 from asmevo_gate.isa.instruction import Decoded
 from asmevo_gate.program.model import Instruction
 
-MAX_ITERATIONS = 16
-"""Iterations after which a loop that has found no steady state is averaged."""
+MAX_STEPS = 8192
+"""Instructions after which a loop that has found no steady state is averaged; at least 16 iterations."""
+_LONG = 128
+"""Instructions from which a body fills all queues in one iteration."""
 _NEARLY = 1e-3
-"""Two iterations that differ by less are a steady state (long bodies can swing by a few clk for ever)."""
+"""Two iterations of a long body that differ by less are a steady state: it can swing by a few clk for ever."""
 
 
 class Body:
@@ -83,12 +85,13 @@ def own_time(body: Body, *, long_memory: bool, pending: Mapping[int, Sequence[fl
     first = before = wave.run(ready)
     shape = wave.shape(body.carried)
     last = 0.0
-    for _ in range(1, MAX_ITERATIONS):
+    iterations = max(16, MAX_STEPS // max(1, len(ready)))
+    for _ in range(1, iterations):
         now = wave.run(ready)
         length, shape_now = now - before, wave.shape(body.carried)
         if shape_now == shape:
             return length
-        if abs(length - last) <= _NEARLY * length:
+        if len(ready) >= _LONG and abs(length - last) <= _NEARLY * length:
             return (length + last) / 2
         before, last, shape = now, length, shape_now
-    return (before - first) / (MAX_ITERATIONS - 1)
+    return (before - first) / (iterations - 1)

@@ -88,6 +88,7 @@ class _Bytes(msgspec.Struct, frozen=True):
 
 class _Document(msgspec.Struct, frozen=True):
     instructions: list[_Entry]
+    covered_by: dict[str, str]
     stands_in: dict[str, str]
     memory_bytes: list[_Bytes]
     lds_writes: str
@@ -116,6 +117,7 @@ class Classification:
     def __init__(self, document: _Document) -> None:
         self._rules = [_Rule(entry) for entry in document.instructions]
         self._bytes = [(re.compile(item.match), item.bytes) for item in document.memory_bytes]
+        self.covered_by = document.covered_by
         self.stands_in = document.stands_in
         self.lds_writes = re.compile(document.lds_writes)
         self.lds_transposes = re.compile(document.lds_transposes)
@@ -174,6 +176,8 @@ class Timing:
         for row in fingerprint.matrix:
             for name in row.names:
                 self._matrix.setdefault(name, []).append(row)
+        for rows in self._matrix.values():
+            rows.sort(key=lambda row: row.when is None)  # the conditional ones are asked first
         self.forwarding = {
             (self._pipe[producer], self._pipe[consumer]): rule.latency.number
             for rule in fingerprint.forwarding
@@ -236,19 +240,17 @@ class Timing:
     def _row(self, name: str) -> tuple[Row, Leaf, Leaf, str]:
         """Row, interval and latency; where they are unknown, those of the row that stands in, and a word on it."""
         rows = self.fingerprint.rows
-        assumed = ""
+        classes = self._classes
+        wanted = name
         while name not in rows:
-            name = self._classes.stands_in[name]
-        row = rows[name]
-        interval, latency = row.interval, row.latency
-        other = name
-        while not (interval.known and latency.known):
-            other = self._classes.stands_in[other]
-            if other in rows:
-                assumed = f"no published interval on {self.fingerprint.target}; that of '{other}' stands in"
-                interval = interval if interval.known else rows[other].interval
-                latency = latency if latency.known else rows[other].latency
-        return row, interval, latency, assumed
+            name = classes.covered_by.get(name) or classes.stands_in[name]
+        row, other = rows[name], name
+        while not rows[other].interval.known:
+            other = classes.stands_in[other]
+        assumed = ""
+        if other != name or (other != wanted and wanted not in classes.covered_by):
+            assumed = f"no published interval of '{wanted}' on {self.fingerprint.target}; that of '{other}' stands in"
+        return row, rows[other].interval, row.latency, assumed
 
     def _vector_kind(self, pipe: str) -> int:
         return Kind.RUN_AHEAD if self.run_ahead and pipe in VECTOR_PIPES else Kind.IN_ORDER

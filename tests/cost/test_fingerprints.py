@@ -1,0 +1,216 @@
+"""The fingerprints: complete, sourced, consistent with themselves and with the other data of the package."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+
+import jsonschema
+import pytest
+import yaml
+
+from asmevo_gate.analysis.occupancy import waves_by_vgprs
+from asmevo_gate.cost.fingerprint import (
+    Leaf,
+    MatrixRow,
+    data_directory,
+    fingerprint_names,
+    load_fingerprint,
+)
+from asmevo_gate.cost.timing import classification, timing_for
+from asmevo_gate.errors import GateError, UsageError
+from asmevo_gate.isa.decoder import isa_for
+from asmevo_gate.isa.resource_limits import resource_limits
+from asmevo_gate.isa.targets import find_target, target_names
+
+ROOT = Path(__file__).resolve().parents[2]
+MICROARCH = ROOT / "microarch"
+TARGETS = target_names()
+
+
+def compiler() -> ModuleType:
+    path = ROOT / "tools" / "compile_microarch.py"
+    specification = importlib.util.spec_from_file_location("compile_microarch", path)
+    assert specification and specification.loader
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def schema(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json.loads((MICROARCH / name).read_text()))
+
+
+def test_every_target_has_a_fingerprint() -> None:
+    assert fingerprint_names() == TARGETS
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_file_follows_its_schema(target: str) -> None:
+    document = yaml.safe_load((MICROARCH / f"{target}.yaml").read_text())
+    errors = [f"{error.json_path}: {error.message}" for error in schema("schema.json").iter_errors(document)]
+    assert errors == []
+    assert document["target"] == target
+
+
+def test_classification_follows_its_schema() -> None:
+    document = yaml.safe_load((MICROARCH / "classification.yaml").read_text())
+    validator = schema("classification.schema.json")
+    assert [error.message for error in validator.iter_errors(document)] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"confidence": "unknown"},
+        {"value": None},
+        {"source": []},
+        {"confidence": "certain"},
+        {"alternatives": [{"value": 3, "source": ["x"]}]},
+        {"conflict": "two say different things"},
+    ],
+)
+def test_schema_refuses_a_figure_without_grounds(change: dict[str, object]) -> None:
+    document = yaml.safe_load((MICROARCH / "gfx942.yaml").read_text())
+    validator = schema("schema.json")
+    document["rows"]["valu"]["latency"] = {"value": 4, "source": ["x"], "confidence": "measured", **change}
+    assert list(validator.iter_errors(document))
+
+
+def test_compiled_form_is_fresh() -> None:
+    assert compiler().stale_files() == [], "run python tools/compile_microarch.py"
+
+
+def test_a_changed_source_makes_the_compiled_form_stale(tmp_path: Path) -> None:
+    (tmp_path / "compiled").mkdir()
+    (tmp_path / "gfx1.yaml").write_text("value: 4\n")
+    assert compiler().stale_files(tmp_path) == ["gfx1.json"]
+    (tmp_path / "compiled" / "gfx1.json").write_text('{"value":4}\n')
+    assert compiler().stale_files(tmp_path) == []
+    (tmp_path / "gfx1.yaml").write_text("value: 5\n")
+    (tmp_path / "compiled" / "gfx2.json").write_text("{}\n")
+    assert compiler().stale_files(tmp_path) == ["gfx1.json", "gfx2.json"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_source_is_spelled_out_and_used(target: str) -> None:
+    fingerprint = load_fingerprint(target)
+    used = {source for _, leaf in fingerprint.leaves() for source in leaf.source}
+    used |= {s for _, leaf in fingerprint.leaves() for other in leaf.alternatives for s in other.source}
+    assert used == set(fingerprint.sources)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_disagreeing_sources_are_named(target: str) -> None:
+    for path, leaf in load_fingerprint(target).leaves():
+        assert bool(leaf.alternatives) == bool(leaf.conflict), path
+        assert leaf.known == (leaf.confidence != "unknown"), path
+        assert all(other.value != leaf.value for other in leaf.alternatives), path
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_registers_and_waves_agree_with_the_resource_limits(target: str) -> None:
+    fingerprint, limits = load_fingerprint(target), resource_limits(find_target(target))
+    assert fingerprint.wave_sizes == tuple(sorted(find_target(target).wave_sizes))
+    assert fingerprint.structure_number("max_waves_per_simd") == limits.max_waves_per_eu
+    for name, leaf in fingerprint.waves_by_vgprs.items():
+        size = int(name.removeprefix("wave"))
+        assert isinstance(leaf.value, list)
+        for row in leaf.value:
+            assert isinstance(row, list)
+            assert waves_by_vgprs(limits, size, int(row[0])) == row[1], (name, row)
+    smallest = limits.vgpr[min(limits.vgpr)]
+    assert fingerprint.registers["vgprs_per_simd_lane"].number == smallest.file
+    assert fingerprint.registers["vgpr_granule"].lookup(min(limits.vgpr)) == smallest.granule
+
+
+def macs(row: MatrixRow) -> int:
+    """Multiply-adds of one instruction, twice as many for sparse A operands as its stored elements."""
+    m, n, k, blocks = re.fullmatch(r"(\d+)x(\d+)x(\d+)(?:_(\d+)B)?", row.shape).groups()  # type: ignore[union-attr]
+    return int(m) * int(n) * int(k) * int(blocks or 1)
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if load_fingerprint(name).matrix])
+def test_matrix_rates_follow_from_shape_and_cycles(target: str) -> None:
+    fingerprint = load_fingerprint(target)
+    simds = fingerprint.structure_number("simds")
+    if fingerprint.matrix[0].flops_per_clk and "CU" in fingerprint.matrix[0].flops_per_clk.unit:
+        simds = fingerprint.structure_number("simds_per_cu")
+    for row in fingerprint.matrix:
+        assert row.flops_per_clk is not None
+        rate = 2 * macs(row) * simds / row.cycles.number
+        assert row.flops_per_clk.number in (rate, rate / 2, rate * 2), row.names
+        if row.passes:
+            assert row.passes.number * 4 == row.cycles.number, row.names
+        assert row.valu_free_clk.get(0) < row.cycles.number
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if load_fingerprint(name).matrix])
+def test_matrix_rows_are_instructions_of_the_target(target: str) -> None:
+    known = set(isa_for(find_target(target), timing_for(target, wave_of(target)).wave_size).mnemonics())
+    names = {name for row in load_fingerprint(target).matrix for name in row.names}
+    assert names - known == set()
+
+
+def wave_of(target: str) -> int:
+    return load_fingerprint(target).wave_sizes[0]
+
+
+@pytest.mark.parametrize("target", ["gfx908", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1151", "gfx1200", "gfx1201"])
+def test_every_matrix_instruction_has_a_row(target: str) -> None:
+    names = {name for row in load_fingerprint(target).matrix for name in row.names}
+    matrix = {
+        mnemonic
+        for mnemonic in isa_for(find_target(target), wave_of(target)).mnemonics()
+        if re.match(r"v_(mfma|smfmac|wmma|swmmac)_", mnemonic) and "_ld_scale" not in mnemonic
+    }
+    assert matrix - names == set()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_stand_in_always_ends_at_a_published_interval(target: str) -> None:
+    rows = load_fingerprint(target).rows
+    stands_in = classification().covered_by | classification().stands_in
+    for name in stands_in:
+        seen = []
+        while name not in rows or not rows[name].interval.known:
+            assert name not in seen, name
+            seen.append(name)
+            name = stands_in[name]
+        assert name in rows
+
+
+def test_gpus_with_the_same_instructions_share_a_fingerprint() -> None:
+    assert load_fingerprint("gfx1101") == load_fingerprint("gfx1100")
+
+
+def test_unknown_gpu_is_refused() -> None:
+    with pytest.raises(UsageError, match="gfx1"):
+        load_fingerprint("gfx1")
+
+
+def test_files_are_found_in_a_checkout() -> None:
+    assert (data_directory() / "gfx942.json").is_file()
+
+
+def test_figures_of_all_sources_bound_a_leaf() -> None:
+    latency = load_fingerprint("gfx942").memory.levels[0].latency
+    assert (latency.lowest, latency.number, latency.highest) == (100, 120, 120)
+
+
+def test_a_missing_figure_is_never_a_number() -> None:
+    leaf = Leaf(None, [], "unknown")
+    assert not leaf.known
+    assert leaf.get(7) == 7
+    with pytest.raises(GateError, match="missing"):
+        _ = leaf.number
+    with pytest.raises(GateError, match="table"):
+        leaf.lookup(4)
+
+
+def test_a_table_gives_the_next_larger_entry() -> None:
+    leaf = Leaf([[4, 1], [8, 2], [16, 4]], ["x"], "documented")
+    assert [leaf.lookup(key) for key in (1, 4, 5, 12, 99)] == [1, 1, 2, 4, 4]
