@@ -32,7 +32,7 @@ def named_files(paths: Iterable[str | Path], cwd: Path, selection: Selection | N
         LimitError: a file is too large.
     """
     selection = selection or Selection()
-    names = [os.fspath(path) for path in paths]
+    names = [_possible(os.fspath(path)) for path in paths]
     repository = _repository_of(cwd, names)
     root = repository.root if repository else Path(os.path.realpath(cwd))
     places, skipped = _places(names, cwd, root, selection)
@@ -121,8 +121,8 @@ class _Base:
 def _repository_of(cwd: Path, names: Sequence[str]) -> Repository | None:
     """The repository around ``cwd``, else around the first file; ``None`` when there is none."""
     first = cwd / names[0] if names else cwd
-    for directory in (cwd, first if first.is_dir() else first.parent):
-        if not directory.is_dir():
+    for directory in (cwd, first if _is_directory(first) else first.parent):
+        if not _is_directory(directory):
             continue
         try:
             return Repository(directory)
@@ -138,7 +138,7 @@ def _places(names: Sequence[str], cwd: Path, root: Path, selection: Selection) -
     skipped: list[Skipped] = []
     for name in names:
         named = cwd / name
-        for place in _below(named, selection) if named.is_dir() else (named,):
+        for place in _below(named, selection) if _is_directory(named) else (named,):
             real = Path(os.path.realpath(place.parent)) / place.name
             inside = real.is_relative_to(root)
             path = decode_path(os.fsencode((real.relative_to(root) if inside else real).as_posix()))
@@ -147,6 +147,25 @@ def _places(names: Sequence[str], cwd: Path, root: Path, selection: Selection) -
             else:
                 places[path] = real
     return places, skipped
+
+
+def _possible(name: str) -> str:
+    """The name, if a file can have it."""
+    try:
+        raw = os.fsencode(name)
+    except UnicodeEncodeError:
+        raw = b"\0"
+    if b"\0" in raw:
+        raise GateError(f"{name!r} is no file name", "check the name")
+    return name
+
+
+def _is_directory(path: Path) -> bool:
+    """Whether a path is a directory; what cannot be a path at all is none, and fails when it is read."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def _below(directory: Path, selection: Selection) -> Iterator[Path]:

@@ -82,8 +82,23 @@ class Repository:
         return out
 
     def head(self) -> str | None:
-        """The commit that HEAD names; ``None`` before the first commit."""
-        return self._commit("HEAD")
+        """The commit that HEAD names; ``None`` before the first commit.
+
+        Raises:
+            GateError: HEAD names something that is missing or damaged. (It must not pass for a first commit, in
+                which everything is new.)
+        """
+        found = self._commit("HEAD")
+        if found is not None:
+            return found
+        _, branch, _ = self._call("symbolic-ref", "--quiet", "HEAD")
+        name = os.fsdecode(branch.removesuffix(b"\n"))
+        if name:
+            place = os.fsdecode(self.run("rev-parse", "--git-path", name).removesuffix(b"\n"))
+            status, _, _ = self._call("rev-parse", "--verify", "--quiet", "HEAD")
+            if status != 0 and not (self.directory / place).exists():
+                return None
+        raise GateError("HEAD names a commit that is missing or damaged", "check the repository with: git fsck")
 
     def commit(self, revision: str, role: str) -> str:
         """The commit that a revision names. ``role`` ("base", "head") is for the message.

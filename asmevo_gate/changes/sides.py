@@ -110,10 +110,11 @@ class WorkTree:
 
     def read(self, path: str) -> bytes | None:
         """The bytes of a regular file; ``None`` when there is none inside the directories."""
-        if "\0" in path:
-            return None
         place = self._root / path
-        if not self.contains(place) or not place.is_file():
+        try:
+            if not self.contains(place) or not place.is_file():
+                return None
+        except (OSError, ValueError):  # too long, or no name that a file can have
             return None
         return read_file(place, path, self._limit)
 

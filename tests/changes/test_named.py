@@ -145,6 +145,12 @@ def test_repository_without_a_commit_has_no_base(empty: Scratch) -> None:
     assert change.base is None
 
 
+@pytest.mark.parametrize("name", ["a" * 5000, "a\0b", "\ud800.s"])
+def test_impossible_name_is_an_error(scratch: Scratch, name: str) -> None:
+    with pytest.raises(GateError):
+        named_files([name], scratch.root)
+
+
 def test_standard_input_has_no_base(tmp_path: Path) -> None:
     (tmp_path / "tile.inc").write_bytes(b"tile")
     found = standard_input(io.BytesIO(KERNEL), "generated.s", tmp_path)
@@ -160,7 +166,11 @@ def test_standard_input_is_limited() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["../secret", "kernels/../../secret", "/etc/passwd", "out/secret", "loop", "\0", "kernels"]
+    "path",
+    [
+        *("../secret", "kernels/../../secret", "/etc/passwd", "out/secret", "loop", "kernels", ""),
+        *("\0", "\ud800", "x" * 5000, "/".join("x" * 5000)),
+    ],
 )
 def test_includes_stay_in_the_repository(scratch: Scratch, tmp_path: Path, path: str) -> None:
     (tmp_path / "secret").write_bytes(b"secret")

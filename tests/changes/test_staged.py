@@ -228,6 +228,20 @@ def test_orphan_branch_has_everything_new(scratch: Scratch) -> None:
     assert only(staged_changes(scratch.root)).kind == "added"
 
 
+@pytest.mark.parametrize("damage", ["commit", "branch", "detached"])
+def test_damaged_head_is_no_first_commit(scratch: Scratch, damage: str) -> None:
+    scratch.stage("new.s", EDITED)
+    head = scratch.git("rev-parse", "HEAD")
+    if damage == "branch":
+        (scratch.root / ".git/refs/heads/main").write_text("no commit\n")
+    else:
+        (scratch.root / ".git/objects" / head[:2] / head[2:]).unlink()
+    if damage == "detached":
+        (scratch.root / ".git/HEAD").write_text(head + "\n")
+    with pytest.raises(GateError, match="HEAD names a commit that is missing"):
+        staged_changes(scratch.root)
+
+
 def test_linked_work_tree_has_its_own_index(scratch: Scratch, tmp_path: Path) -> None:
     scratch.git("worktree", "add", "--quiet", str(tmp_path / "linked"), "-b", "side")
     linked = Scratch((tmp_path / "linked").resolve())
