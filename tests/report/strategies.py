@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 HOSTILE = (
@@ -21,3 +24,12 @@ text = st.one_of(
     st.text(st.characters(exclude_categories=()), max_size=30),
     st.lists(st.sampled_from(HOSTILE), min_size=2, max_size=3).map("".join),
 )
+
+
+def for_any(*strategies: st.SearchStrategy[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """``given`` without a deadline: on a busy machine long names take their time."""
+
+    def decorated(test: Callable[..., None]) -> Callable[..., None]:
+        return settings(deadline=None)(given(*strategies)(test))
+
+    return decorated

@@ -4,12 +4,12 @@ import re
 from collections import Counter
 
 import msgspec
-from hypothesis import given
 
 from asmevo_gate.report.context import RenderContext
 from asmevo_gate.report.github import render, render_summary
+from asmevo_gate.report.text import visible
 from tests.report.samples import CONTEXT, MISSING_WAIT, OCCUPANCY, failing, not_checked, with_text
-from tests.report.strategies import text
+from tests.report.strategies import for_any, text
 
 COMMAND = re.compile(r"::(?P<name>error|warning|notice) (?P<properties>[^\n]*?)::(?P<data>[^\n]*)")
 
@@ -61,11 +61,12 @@ def test_not_checked_is_a_warning_that_says_what_to_do() -> None:
     assert "2 of 120 instructions" in data and "To resolve" in data
 
 
-@given(text)
+@for_any(text)
 def test_no_text_makes_a_command_of_its_own(anything: str) -> None:
     output = render(with_text(anything), RenderContext())
     output.encode("utf-8")
     assert [name for name, _, _ in commands(output)] == ["error", "error"]
+    assert [properties["file"] for _, properties, _ in commands(output)] == [visible(f"k/{anything}.s")] * 2
     assert "##[" not in output
 
 

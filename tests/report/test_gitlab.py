@@ -9,14 +9,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
 
 from asmevo_gate.gate.result import Interval, KernelReport, Metrics
 from asmevo_gate.report.context import RenderContext
 from asmevo_gate.report.gitlab_code_quality import render as code_quality
 from asmevo_gate.report.gitlab_metrics import render as metrics
 from tests.report.samples import CONTEXT, MISSING_WAIT, SAMPLES, failing, not_checked, with_text
-from tests.report.strategies import text
+from tests.report.strategies import for_any, text
 
 
 def entries_that_gitlab_keeps(document: str) -> list[dict[str, Any]]:
@@ -70,6 +69,12 @@ def test_a_finding_becomes_an_entry_and_a_suppressed_one_does_not() -> None:
     assert entries[2]["location"] == {"path": "kernels/saxpy.s", "lines": {"begin": 40}}
 
 
+def test_a_finding_on_a_whole_file_is_shown_at_its_first_line() -> None:
+    whole = msgspec.structs.replace(MISSING_WAIT, line=0)
+    (entry,) = entries_that_gitlab_keeps(code_quality(msgspec.structs.replace(failing(), findings=(whole,)), CONTEXT))
+    assert entry["location"]["lines"]["begin"] == 1
+
+
 def test_a_line_that_was_not_modelled_is_an_entry() -> None:
     entries = json.loads(code_quality(not_checked(), CONTEXT))
     assert [(entry["check_name"], entry["location"]["lines"]["begin"]) for entry in entries] == [
@@ -77,7 +82,7 @@ def test_a_line_that_was_not_modelled_is_an_entry() -> None:
     ]  # fmt: skip
 
 
-@given(text)
+@for_any(text)
 def test_any_text_gives_entries_that_gitlab_keeps(anything: str) -> None:
     document = code_quality(with_text(anything), RenderContext())
     assert document.startswith("[")
@@ -97,7 +102,7 @@ def test_an_unknown_number_is_left_out_and_never_zero() -> None:
     assert 'kernel="k"' not in metrics(report, CONTEXT)
 
 
-@given(text)
+@for_any(text)
 def test_any_text_gives_metrics_that_gitlab_reads_whole(anything: str) -> None:
     document = metrics(with_text(anything), RenderContext())
     *lines, end = document.splitlines()
@@ -108,7 +113,7 @@ def test_any_text_gives_metrics_that_gitlab_reads_whole(anything: str) -> None:
         assert re.fullmatch(r'[a-z_]+(\{([a-z]+="[\w/.\-+:~@%]*",?)+\})? -?[0-9.e+]+', line, re.ASCII)
 
 
-@given(text, text)
+@for_any(text, text)
 def test_different_kernels_never_share_a_metric(one: str, other: str) -> None:
     kernels = tuple(KernelReport(name, "k.s", "gfx90a", Metrics(lds_bytes=1)) for name in (one, other))
     shown = metrics(msgspec.structs.replace(failing(), kernels=kernels), RenderContext())

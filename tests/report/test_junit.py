@@ -5,14 +5,13 @@ from functools import cache
 
 import msgspec
 import pytest
-from hypothesis import given
 from lxml import etree
 
 from asmevo_gate.report.context import RenderContext
 from asmevo_gate.report.junit import render, render_gitlab
 from tests.report.reader_schemas import JUNIT_10, schema_path
 from tests.report.samples import CONTEXT, SAMPLES, failing, not_checked, passing, with_text
-from tests.report.strategies import text
+from tests.report.strategies import for_any, text
 
 
 @cache
@@ -44,12 +43,13 @@ def test_the_schema_refuses_what_junit_xml_writes_by_itself() -> None:
     assert not jenkins_schema().validate(read(made))
 
 
-@given(text)
+@for_any(text)
 def test_any_text_gives_a_report_that_jenkins_takes_with_unique_names(anything: str) -> None:
     document = render(with_text(anything), RenderContext())
     jenkins_schema().assertValid(read(document))
     assert max(Counter(names(document)).values()) == 1
-    assert not [out for out in read(document).iter("system-out") if "[[ATTACHMENT|" in (out.text or "")]
+    finished = render(msgspec.structs.replace(with_text(anything), execution="complete"), RenderContext())
+    assert not [out for out in read(finished).iter("system-out") if "[[ATTACHMENT|" in (out.text or "")]
 
 
 def test_only_a_new_finding_of_failing_severity_fails() -> None:
@@ -138,3 +138,9 @@ def test_the_gitlab_flavour_differs_by_the_file_only() -> None:
 def test_a_gate_that_never_fails_has_no_failures() -> None:
     report = msgspec.structs.replace(failing(), verdict="warn")
     assert read(render(report, RenderContext(fail_on=None))).get("failures") == "0"
+
+
+def test_not_checked_is_an_error_also_when_the_run_is_complete() -> None:
+    report = msgspec.structs.replace(not_checked(), execution="complete")
+    error = case(render(report, CONTEXT), "asmevo-gate: run").find("error")
+    assert error is not None and "so this is no pass" in (error.text or "")

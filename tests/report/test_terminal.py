@@ -5,12 +5,11 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
 
 from asmevo_gate.report.context import RenderContext
 from asmevo_gate.report.terminal import render
 from tests.report.samples import SAMPLES, empty, failing, not_checked, passing, with_text
-from tests.report.strategies import text
+from tests.report.strategies import for_any, text
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -76,7 +75,7 @@ def test_plain_text_does_not_import_rich() -> None:
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
-@given(text)
+@for_any(text)
 def test_no_text_controls_the_terminal_or_the_log(anything: str) -> None:
     shown = render(with_text(anything), RenderContext(verbose=True))
     shown.encode("utf-8")
