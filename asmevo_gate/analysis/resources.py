@@ -137,7 +137,7 @@ def register_usage(function: Function) -> Usage:
             continue
         seen.add(id(decoded))
         touched |= decoded.reads | decoded.writes
-        if decoded.of(Op.CALL):
+        if decoded.is_call:
             reasons.setdefault("calls: registers of the callees are not counted")
         if any(operand.indexed for operand in decoded.operands):
             reasons.setdefault("registers are indexed at run time")
