@@ -154,12 +154,16 @@ class Repository:
         )
 
     def merged_commits(self) -> list[str]:
-        """The other parents of a merge that is being committed; empty when there is none."""
+        """The other parents of a merge that is being committed; empty when there is none.
+
+        A ``pre-merge-commit`` hook runs before git writes ``MERGE_HEAD``; there the parents are in the names of
+        variables (``GITHEAD_<commit>``).
+        """
         try:
-            text = (self.git_dir / "MERGE_HEAD").read_text("ascii")
+            return (self.git_dir / "MERGE_HEAD").read_text("ascii").split()
         except FileNotFoundError:
-            return []
-        return text.split()
+            names = [name.removeprefix("GITHEAD_") for name in os.environ if name.startswith("GITHEAD_")]
+            return sorted(name for name in names if self._commit(name) == name)
 
     def empty_tree(self) -> str:
         """The id of the tree without files, in the hash of this repository."""

@@ -268,10 +268,10 @@ def test_subdirectory_sees_the_whole_repository(scratch: Scratch) -> None:
     assert found.read("base", "tile.inc") == b""
 
 
-def _hook(scratch: Scratch, tmp_path: Path) -> Path:
-    """A real pre-commit hook that writes down what it sees."""
+def _hook(scratch: Scratch, tmp_path: Path, name: str = "pre-commit") -> Path:
+    """A real hook that writes down what it sees."""
     report = tmp_path / "seen"
-    hook = scratch.root / ".git" / "hooks" / "pre-commit"
+    hook = scratch.root / ".git" / "hooks" / name
     hook.parent.mkdir(exist_ok=True)
     package = Path(__file__).parents[2]
     hook.write_text(
@@ -336,6 +336,19 @@ def test_merge_leaves_out_what_it_takes_over(scratch: Scratch) -> None:
     assert "as in the merged commit" in reasons(found)["kernels/side.s"]
     scratch.stage("kernels/side.s", b"s_nop 3\ns_endpgm\n")
     assert only(staged_changes(scratch.root)).path == "kernels/side.s"
+
+
+def test_hook_of_a_merge_leaves_out_what_it_takes_over(scratch: Scratch, tmp_path: Path) -> None:
+    _diverge(scratch)
+    scratch.stage("late.s", b'.include "common.inc"\ns_nop 4\n')
+    scratch.commit()
+    scratch.git("checkout", "--quiet", "side")
+    scratch.stage("common.inc", b"; two\n")
+    scratch.commit()
+    scratch.git("checkout", "--quiet", "main")
+    report = _hook(scratch, tmp_path, "pre-merge-commit")
+    scratch.git("merge", "--quiet", "--no-ff", "--no-edit", "side")
+    assert [line.split()[1] for line in report.read_text().splitlines()] == ["late.s"]
 
 
 def test_merge_checks_a_file_whose_include_comes_from_the_other_parent(scratch: Scratch) -> None:
