@@ -17,6 +17,7 @@ from asmevo_gate.rules.registry import all_rules
 from asmevo_gate.rules.rule import Rule, Violation
 from asmevo_gate.source.options import SourceOptions
 from asmevo_gate.source.parser import parse_source
+from asmevo_gate.verify.machine_words import expand_machine_words, has_machine_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ def check_text(
     for problem in source.problems:
         if problem.severity == "error":
             raise GateError(problem.message, problem.repair, problem.place.file, problem.place.line)
+    if has_machine_words(source):
+        source = expand_machine_words(source, target, wave_size)
     program = build_program(source, target, wave_size)
     base_kernels = {facts.kernel.name: facts for facts in base.kernels} if base else {}
     kernels = tuple(

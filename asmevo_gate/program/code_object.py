@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from asmevo_gate.errors import GateError, LimitError
-from asmevo_gate.isa.resource_limits import RegisterFile, descriptor_directives, extra_sgprs, resource_limits
+from asmevo_gate.isa.resource_limits import RegisterFile, descriptor_directives, extra_sgprs, has_xnack, resource_limits
 from asmevo_gate.isa.targets import Target, document, find_target
 from asmevo_gate.program import msgpack
 from asmevo_gate.program.elf import ElfFile, read_elf
@@ -222,8 +222,9 @@ def decode_descriptor(raw: bytes, target: Target) -> dict[str, int]:
     """The 64 bytes of a kernel descriptor as values of ``.amdhsa_`` directives.
 
     Register counts are what the granules allow, so they may be above what the source asked for (a code object's
-    metadata may tell the exact count). SGPR extras are
-    part of the encoded count: they are reported as not reserved. Where SGPRs are not encoded, all are there.
+    metadata may tell the exact count). VCC and
+    FLAT_SCRATCH are part of the encoded SGPR count: they are reported as not reserved. Where SGPRs are not
+    encoded, all are there.
 
     Raises:
         ValueError: not 64 bytes.
@@ -256,9 +257,9 @@ def _registers(first: int, third: int, wave32: int | None, target: Target) -> di
     if sgpr_granule is None:
         values["next_free_sgpr"] = int(target.facts["addressable_sgpr"])
         return values
-    always = extra_sgprs(target, vcc=False, flat_scratch=False, xnack=False)
-    values["next_free_sgpr"] = max(((first >> 6 & 15) + 1) * sgpr_granule - always, 0)
-    for name in ("reserve_vcc", "reserve_flat_scratch", "reserve_xnack_mask"):
+    extra = extra_sgprs(target, vcc=False, flat_scratch=False, xnack=has_xnack(target))
+    values["next_free_sgpr"] = max(((first >> 6 & 15) + 1) * sgpr_granule - extra, 0)
+    for name in ("reserve_vcc", "reserve_flat_scratch"):
         if descriptor_directives()[name].exists_on(target):
             values[name] = 0
     return values
@@ -308,7 +309,7 @@ def _section_lines(
     section: CodeSection, instructions: Sequence[MachineInstruction], names: _SafeNames
 ) -> Iterator[str]:
     inside = [item for item in instructions if _in_function(item.offset, section)]
-    labels = {item.offset for item in inside} & {_branch_target(item) for item in inside}
+    labels = {item.offset for item in inside} & {branch_target(item) for item in inside}
     starts: dict[int, list[str]] = {}
     for name, (offset, _) in section.functions.items():
         starts.setdefault(offset, []).append(names.of(name))
@@ -318,10 +319,8 @@ def _section_lines(
             yield f"{name}:"
         if item.offset in labels:
             yield f".L{item.offset:x}:"
-        destination = _branch_target(item)
-        text = item.text
-        if destination in labels:
-            text = _BRANCH.sub(lambda match, label=destination: f"{match[1]}.L{label:x}", text)  # type: ignore[misc]
+        destination = branch_target(item)
+        text = with_branch_label(item, f".L{destination:x}") if destination in labels else item.text
         yield f"\t{text}\t// {item.offset:06x}"
 
 
@@ -335,7 +334,7 @@ def _in_function(offset: int, section: CodeSection) -> bool:
     return covered
 
 
-def _branch_target(item: MachineInstruction) -> int | None:
+def branch_target(item: MachineInstruction) -> int | None:
     """Where a relative branch goes: the 16-bit immediate counts dwords from the next instruction."""
     match = _BRANCH.match(item.text)
     if match is None:
@@ -344,3 +343,8 @@ def _branch_target(item: MachineInstruction) -> int | None:
     if distance >= 1 << 15:
         distance -= 1 << 16
     return item.offset + 4 + 4 * distance
+
+
+def with_branch_label(item: MachineInstruction, label: str) -> str:
+    """The text of a branch with a label in place of its distance."""
+    return _BRANCH.sub(lambda match: f"{match[1]}{label}", item.text)
