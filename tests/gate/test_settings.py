@@ -407,3 +407,11 @@ def _accepted(read: Callable[[], object]) -> bool:
     except UsageError:
         return False
     return True
+
+
+def test_documented_example_is_valid(schema: dict[str, Any]) -> None:
+    page = Path(__file__).parents[2] / "docs" / "settings.md"
+    example = page.read_text().split("```yaml\n")[1].split("```")[0]
+    jsonschema.validate(yaml.safe_load(example), schema)
+    found = from_files({YAML: example})
+    assert {key[0] for key in found.lines} == set(schema["properties"]) - {"wave_size", "profiles"}
