@@ -258,7 +258,8 @@ def _registers(first: int, third: int, wave32: int | None, target: Target) -> di
         values["next_free_sgpr"] = int(target.facts["addressable_sgpr"])
         return values
     extra = extra_sgprs(target, vcc=False, flat_scratch=False, xnack=has_xnack(target))
-    values["next_free_sgpr"] = max(((first >> 6 & 15) + 1) * sgpr_granule - extra, 0)
+    numbered = ((first >> 6 & 15) + 1) * sgpr_granule - extra
+    values["next_free_sgpr"] = min(max(numbered, 0), int(target.facts["addressable_sgpr"]))
     for name in ("reserve_vcc", "reserve_flat_scratch"):
         if descriptor_directives()[name].exists_on(target):
             values[name] = 0
