@@ -12,6 +12,9 @@ from asmevo_gate.program.code_object import MachineInstruction
 from asmevo_gate.verify.discovery import LIBRARY_COMMAND, Tool, find_tools
 from asmevo_gate.verify.limited_process import MEMORY_BYTES, TIMEOUT_SECONDS, Finished, run_limited
 
+MAX_CODE_BYTES = 64 << 20
+"""About sixteen million instructions; the largest public kernels have a hundred thousand."""
+
 _LINE = re.compile(r"^\s+(?P<text>\S.*?)\s*// (?P<address>[0-9A-F]{12}): (?P<words>(?:[0-9A-F]{8} ?)+)", re.M)
 
 
@@ -51,6 +54,8 @@ def disassemble(
     memory: int = MEMORY_BYTES,
 ) -> Disassembled | NotDisassembled:
     """The instructions of raw machine code (the bytes of a ``.text`` section)."""
+    if len(code) > MAX_CODE_BYTES:
+        return NotDisassembled(f"more than {MAX_CODE_BYTES >> 20} MiB of code", "split the code object")
     features = _features(target, wave_size)
     with tempfile.TemporaryDirectory(prefix="asmevo-gate-") as name:
         if tool.kind == "llvm-c":
