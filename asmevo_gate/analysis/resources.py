@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asmevo_gate.analysis.occupancy import Demand, Occupancy, occupancy, round_up
-from asmevo_gate.isa.instruction import Op
 from asmevo_gate.isa.registers import AGPR, PAIRS, SGPR, SPECIAL, VCC, VGPR, Bank, bits
 from asmevo_gate.isa.resource_limits import (
     extra_sgprs,
@@ -250,11 +249,7 @@ def _work_group(kernel: Function, notes: list[str]) -> tuple[int, int] | None:
     """Least and greatest work-group size by the metadata; the descriptor does not hold it."""
     values = kernel.metadata.values if kernel.metadata else {}
     required = values.get(".reqd_workgroup_size")
-    if (
-        isinstance(required, list)
-        and required
-        and all(isinstance(size, int) and size > 0 for size in required)
-    ):
+    if isinstance(required, list) and required and all(isinstance(size, int) and size > 0 for size in required):
         product = 1
         for size in required:
             product *= size
