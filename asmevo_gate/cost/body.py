@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from asmevo_gate.cost.dependence import Edges, edges_of
 from asmevo_gate.cost.pipeline import Operation, Wave, operations
@@ -15,6 +16,8 @@ MAX_STEPS = 8192
 """Instructions after which a loop that has found no steady state is averaged; at least 16 iterations."""
 _LONG = 128
 """Instructions from which a body fills all queues in one iteration."""
+_WARM_UP = 512
+"""Instructions at the end of a loop body that run before its first iteration."""
 _NEARLY = 1e-3
 """Two iterations of a long body that differ by less are a steady state: it can swing by a few clk for ever."""
 
@@ -28,23 +31,14 @@ class Body:
         """``taken`` are positions of conditional branches that are taken, besides the last one of a loop."""
         self.timing = timing
         self.loop = loop
-        self.decoded: list[Decoded] = []
-        self.indices: list[int] = []
-        not_modelled: dict[str, None] = {}
-        for index, instruction in enumerate(instructions):
-            if isinstance(instruction, Instruction):
-                decoded = instruction.decoded
-                if decoded is None:
-                    not_modelled[instruction.unknown.text if instruction.unknown else ""] = None
-                    continue
-                index = instruction.index
-                self.decoded.append(decoded)
-            else:
-                self.decoded.append(instruction)
-            self.indices.append(index)
+        items = list(instructions)
+        self.decoded: list[Decoded] = [item for item in items if isinstance(item, Decoded)]
+        self.indices: Sequence[int] = range(len(items))
+        self.not_modelled: tuple[str, ...] = ()
+        if len(self.decoded) < len(items):
+            self._take_instructions(items)
         step_of = timing.step
         self.steps: list[Step] = [step_of(decoded) for decoded in self.decoded]
-        self.not_modelled = tuple(not_modelled)
         self._counts = Counter(map(id, self.steps))
         self._kinds = {id(step): step for step in self.steps}
         distinct = self._kinds.values()
@@ -64,34 +58,57 @@ class Body:
             use[step.port] += step.port_busy * self._counts[id(step)]
         return tuple(use[:-1])
 
-    def operations(self, long_memory: bool) -> list[Operation]:
+    def _take_instructions(self, items: Sequence[Instruction | Decoded]) -> None:
+        """Decoded texts, their positions in the function, and the texts that have no meaning."""
+        self.decoded, indices = [], []
+        not_modelled: dict[str, None] = {}
+        for index, item in enumerate(items):
+            if isinstance(item, Decoded):
+                self.decoded.append(item)
+                indices.append(index)
+            elif item.decoded is not None:
+                self.decoded.append(item.decoded)
+                indices.append(item.index)
+            else:
+                not_modelled[item.unknown.text if item.unknown else ""] = None
+        self.indices = indices
+        self.not_modelled = tuple(not_modelled)
+
+    @cached_property
+    def operations(self) -> list[Operation]:
         """The steps at their places."""
-        return operations(self.steps, self.edges, self.timing, long_memory=long_memory, taken=self.taken)
+        return operations(self.steps, self.edges, self.timing, self.taken)
 
 
 def _carried(edges: Sequence[Edges]) -> tuple[int, ...]:
     """Positions whose results the next iteration of a loop body asks for."""
-    return tuple(
-        dict.fromkeys(producer for position, into in enumerate(edges) for producer, _ in into if producer >= position)
-    )
+    found = {}
+    for position, into in enumerate(edges):
+        if into:
+            for producer, _ in into:
+                if producer >= position:
+                    found[producer] = None
+    return tuple(found)
 
 
 def own_time(body: Body, *, long_memory: bool, pending: Mapping[int, Sequence[float]] | None = None) -> float:
     """Clk of one pass of one wave; of one iteration in steady state for a loop."""
-    wave = Wave(body.timing, len(body.steps), pending)
-    ready = body.operations(long_memory)
+    wave = Wave(body.timing, len(body.steps), long_memory=long_memory, pending=pending)
+    ready = body.operations
     if not body.loop:
         return wave.run(ready)
-    first = before = wave.run(ready)
+    # What the end of the body leaves behind is usually all that the next iteration finds.
+    tail = max(0, len(ready) - _WARM_UP)
+    first = before = wave.run(ready[tail:], tail)
     shape = wave.shape(body.carried)
     last = 0.0
     iterations = max(16, MAX_STEPS // max(1, len(ready)))
-    for _ in range(1, iterations):
+    for iteration in range(iterations):
         now = wave.run(ready)
         length, shape_now = now - before, wave.shape(body.carried)
         if shape_now == shape:
             return length
-        if len(ready) >= _LONG and abs(length - last) <= _NEARLY * length:
+        if iteration and len(ready) >= _LONG and abs(length - last) <= _NEARLY * length:
             return (length + last) / 2
         before, last, shape = now, length, shape_now
-    return (before - first) / (iterations - 1)
+    return (before - first) / iterations

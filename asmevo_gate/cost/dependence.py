@@ -44,6 +44,9 @@ class _Window:
         self._run_ahead = timing.run_ahead
         self._longest_forward = max(timing.forwarding.values(), default=0.0)
         self._writers: list[_Writer] = []
+        self._quick: list[_Writer] = []
+        """Vector results of the usual latency, of which only the latest few can matter."""
+        self._quick_latency = timing.fingerprint.rows["valu"].latency.number if timing.run_ahead else 0.0
         self._place = 0.0
         self._count = 0
 
@@ -54,24 +57,30 @@ class _Window:
 
     def visit(self, decoded: Sequence[Decoded], steps: Sequence[Step], position: int) -> list[Edges]:
         """The edges into each instruction; the first stands at ``position``. All become producers themselves."""
-        longest_forward = self._longest_forward
+        longest_forward, quick_latency = self._longest_forward, self._quick_latency
+        near, far = int(quick_latency), int(quick_latency) + self._run_ahead
         result: list[Edges] = []
-        place, count, writers = self._place, self._count, self._writers
+        place, count, writers, quick = self._place, self._count, self._writers, self._quick
         written = _union(writers)
         room = len(writers) + _SPARE
         for instruction, step in zip(decoded, steps, strict=True):
-            if instruction.reads & written:
-                self._place, self._count = place, count
-                result.append(self._edges(instruction, step, writers))
-            else:
-                result.append(())
-            kind = step.kind
+            reads, kind = instruction.reads, step.kind
+            candidates = None
+            if quick:
+                recent = quick[-near:] if kind == 1 else quick[-far:]
+                candidates = [writer for writer in recent if reads & writer[1]]
+            if reads & written:
+                older = [writer for writer in writers if reads & writer[1]]
+                candidates = candidates + older if candidates else older
+            result.append(self._edges(candidates, instruction, step, place, count) if candidates else ())
             if kind <= 1:
                 writes = instruction.writes
                 latest = step.latency
                 if latest < longest_forward and writes & SCALAR:
                     latest = longest_forward
-                if kind == 1 or latest > step.slot:
+                if kind == 1 and latest <= quick_latency:
+                    quick.append((position, writes, step, place, count, latest))
+                elif kind == 1 or latest > step.slot:
                     if len(writers) >= room:
                         self._place, self._count = place, count
                         writers = [writer for writer in writers if not self._expired(writer)]
@@ -81,25 +90,24 @@ class _Window:
                     written |= writes
                 if kind == 1:
                     count += 1
+                    if len(quick) > 4 * far:
+                        del quick[:-far]
             place += step.slot
             position += 1
         self._place, self._count, self._writers = place, count, writers
         return result
 
-    def _edges(self, decoded: Decoded, step: Step, writers: Sequence[_Writer]) -> Edges:
-        reads = decoded.reads
-        place, count = self._place, self._count
-        behind = 0 if step.kind == 1 else self._run_ahead
+    def _edges(self, writers: Sequence[_Writer], decoded: Decoded, step: Step, place: float, count: int) -> Edges:
+        """The edges from writers whose results the instruction reads, without those that time has passed over."""
         found: list[tuple[int, float]] = []
+        behind = 0 if step.kind == 1 else self._run_ahead
         for position, writes, producer, its_place, its_count, latest in writers:
-            common = reads & writes
-            if common:
-                # A vector instruction starts late at most until `run_ahead` more have left the wave.
-                passed = count - its_count - behind if producer.kind == 1 else place - its_place
-                if latest > passed:
-                    latency = self._latency(producer, writes, step, decoded, common)
-                    if latency > passed:
-                        found.append((position, latency))
+            # A vector instruction starts late at most until `run_ahead` more have left the wave.
+            passed = count - its_count - behind if producer.kind == 1 else place - its_place
+            if latest > passed:
+                latency = self._latency(producer, writes, step, decoded, decoded.reads & writes)
+                if latency > passed:
+                    found.append((position, latency))
         return tuple(found)
 
     def _expired(self, writer: _Writer) -> bool:

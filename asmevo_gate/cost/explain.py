@@ -55,7 +55,7 @@ class Explanation:
     def _events(self) -> list[Event]:
         body = self._body
         wave = Wave(body.timing, len(body.steps))
-        operations = body.operations(long_memory=False)
+        operations = body.operations
         if body.loop:
             wave.run(operations)
             wave.run(operations)

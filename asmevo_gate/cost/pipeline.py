@@ -11,6 +11,7 @@ from asmevo_gate.cost.timing import Kind, Step, Timing
 _NEVER = float("-inf")
 _TWO_PIPES = 5
 """Added to the kind of an operation that holds a port besides its pipe."""
+_RUN_AHEAD = (int(Kind.RUN_AHEAD), int(Kind.RUN_AHEAD) + _TWO_PIPES)
 
 Operation = tuple[int, Any, Edges]
 """A step at its place: kind, the data that this kind needs (see :func:`_data`), the edges into it."""
@@ -33,27 +34,17 @@ class Event(NamedTuple):
 
 
 def operations(
-    steps: Sequence[Step], edges: Sequence[Edges], timing: Timing, *, long_memory: bool, taken: Sequence[int] = ()
+    steps: Sequence[Step], edges: Sequence[Edges], timing: Timing, taken: Sequence[int] = ()
 ) -> list[Operation]:
-    """The steps as the inner loop takes them.
-
-    ``long_memory`` chooses the longest memory latencies. ``taken`` are the positions of conditional branches that
-    are taken.
-    """
-    made: dict[int, tuple[int, Any]] = {}
-    result: list[Operation] = []
-    held: list[int] = []
-    for position, (step, incoming) in enumerate(zip(steps, edges, strict=True)):
-        known = made.get(id(step))
-        if known is None:
-            known = made[id(step)] = _data(step, timing, long_memory)
-        if step.delays:
-            held.extend(position + distance for distance in step.delays)
-        result.append((*known, incoming))
-    for position in held:
-        if position < len(result) and steps[position].kind == Kind.RUN_AHEAD:
-            kind, data, incoming = result[position]
-            result[position] = (kind - Kind.RUN_AHEAD, data, incoming)
+    """The steps as the inner loop takes them. ``taken`` are the positions of conditional branches that are taken."""
+    distinct = {id(step): step for step in steps}
+    made = {identity: _data(step, timing) for identity, step in distinct.items()}
+    made_of = [made[id(step)] for step in steps]
+    result: list[Operation] = [(kind, data, into) for (kind, data), into in zip(made_of, edges, strict=True)]
+    if any(step.delays for step in distinct.values()):
+        for position, step in enumerate(steps):
+            for distance in step.delays:
+                _hold(result, position + distance)
     for position in set(taken):
         if 0 <= position < len(result) and steps[position].taken_extra and not steps[position].always_taken:
             kind, data, incoming = result[position]
@@ -61,7 +52,14 @@ def operations(
     return result
 
 
-def _data(step: Step, timing: Timing, long_memory: bool) -> tuple[int, Any]:
+def _hold(result: list[Operation], position: int) -> None:
+    """Make the operation wait for its operands before it leaves the wave."""
+    if position < len(result) and result[position][0] in _RUN_AHEAD:
+        kind, data, incoming = result[position]
+        result[position] = (kind - Kind.RUN_AHEAD, data, incoming)
+
+
+def _data(step: Step, timing: Timing) -> tuple[int, Any]:
     """Kind and data of an operation; the tuples are unpacked in :meth:`Wave.run`."""
     kind = int(step.kind)
     if kind <= Kind.RUN_AHEAD:
@@ -69,20 +67,29 @@ def _data(step: Step, timing: Timing, long_memory: bool) -> tuple[int, Any]:
             return kind + _TWO_PIPES, (step.pipe, step.busy, step.slot, step.port, step.port_busy)
         return kind, (step.pipe, step.busy, step.slot)
     if kind == Kind.MEMORY:
-        complete = step.longest if long_memory else step.shortest
-        return kind, (step.pipe, step.busy, step.slot, step.counters, complete)
+        return kind, (step.pipe, step.busy, step.slot, step.counters, step.shortest, step.longest)
     if kind == Kind.WAIT:
-        limits = step.limits
-        if step.open_wait and long_memory:
-            limits = tuple((counter, 0) for counter in range(len(timing.counter_names)))
-        return kind, (step.slot, limits)
+        most = tuple((counter, 0) for counter in range(len(timing.counter_names)))
+        return kind, (step.slot, step.limits, most if step.open_wait else step.limits)
     return kind, step.slot + (step.taken_extra if step.always_taken else 0.0)
 
 
 class Wave:
-    """The state of one wave and of the pipes as it alone sees them."""
+    """The state of one wave and of the pipes as it alone sees them.
 
-    def __init__(self, timing: Timing, length: int, pending: Mapping[int, Sequence[float]] | None = None) -> None:
+    ``long_memory`` chooses the longest memory latencies; ``pending`` are completion times of memory operations that
+    were open before, a counter at a time.
+    """
+
+    def __init__(
+        self,
+        timing: Timing,
+        length: int,
+        *,
+        long_memory: bool = False,
+        pending: Mapping[int, Sequence[float]] | None = None,
+    ) -> None:
+        self.long_memory = int(long_memory)
         self.front = 0.0
         """When the wave may issue its next instruction."""
         self.free = [0.0] * (len(timing.pipe_names) + 1)
@@ -105,6 +112,7 @@ class Wave:
         front, free, starts = self.front, self.free, self.starts
         queue, turn, length = self.queue, self.turn, len(self.queue)
         pending, depth = self.pending, self.depth
+        which_latency, which_limits = 4 + self.long_memory, 1 + self.long_memory
         position = first
         for kind, data, edges in body:
             start = front
@@ -141,7 +149,8 @@ class Wave:
                 free[pipe] = start + busy
                 front = start + slot
             elif kind == 2:  # MEMORY
-                pipe, busy, slot, counters, complete = data
+                pipe = data[0]
+                counters = data[3]
                 for counter in counters:
                     waiting = pending[counter]
                     if len(waiting) >= depth[counter]:
@@ -149,24 +158,23 @@ class Wave:
                             start = waiting[0]
                         del waiting[0]
                 enters = free[pipe] if free[pipe] > start else start
-                free[pipe] = enters + busy
-                done = enters + complete
+                free[pipe] = enters + data[1]
+                done = enters + data[which_latency]
                 for counter in counters:
                     waiting = pending[counter]
                     if waiting and waiting[-1] > done:
                         done = waiting[-1]
                     waiting.append(done)
-                front = start + slot
+                front = start + data[2]
             elif kind == 3:  # WAIT
-                slot, limits = data
-                for counter, limit in limits:
+                for counter, limit in data[which_limits]:
                     waiting = pending[counter]
                     finished = len(waiting) - limit
                     if finished > 0:
                         if waiting[finished - 1] > start:
                             start = waiting[finished - 1]
                         del waiting[:finished]
-                front = start + slot
+                front = start + data[0]
             elif kind == 4:  # HOLD
                 front = start + data
             else:  # IN_ORDER with a port
@@ -225,7 +233,7 @@ class Wave:
                 if len(waiting) >= self.depth[counter] and waiting[0] > latest:
                     latest, cause, detail = waiting[0], "full", counter
         elif kind == Kind.WAIT:
-            for counter, limit in data[1]:
+            for counter, limit in data[1 + self.long_memory]:
                 waiting = self.pending[counter]
                 finished = len(waiting) - limit
                 if finished > 0 and waiting[finished - 1] > latest:

@@ -163,8 +163,8 @@ def test_a_trace_tells_the_times_of_the_run(lines: list[str]) -> None:
     decoded = decode("gfx1100", "\n".join(lines))
     timing = timing_for("gfx1100", 32)
     body = Body(decoded, timing, False)
-    ready = body.operations(long_memory=True)
-    run, traced = Wave(timing, len(decoded)), Wave(timing, len(decoded))
+    ready = body.operations
+    run, traced = Wave(timing, len(decoded), long_memory=True), Wave(timing, len(decoded), long_memory=True)
     end = run.run(ready)
     events = traced.trace(ready)
     assert events[-1].end == end
