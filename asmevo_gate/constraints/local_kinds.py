@@ -94,7 +94,9 @@ def clause_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[Haza
             read = decoded.reads & ~decoded.implicit_reads & ~decoded.keeps
             write = decoded.writes & (registers.VECTOR | registers.SGPRS | registers.VCC)
             bad = (addresses | read) & (written | write)
-            if bad:
+            # A load of one dword that overwrites its own address can be replayed: it is one access.
+            alone = first == index and write.bit_count() < 2
+            if bad and not alone:
                 found.append(_alone(view, edge_id, edge, index, first if first != index else None, bad))
                 kind = Op.NONE
                 continue

@@ -103,6 +103,8 @@ class Edge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     step_clears: tuple[tuple[str, ...], ...] = ()
     """For each step but the last: the classes that make the sequence forget it."""
     armed_at_function_entry: bool = False
+    same_instruction: bool = False
+    """One instruction may be the first and the second step (it reads, then writes)."""
     within: tuple[int, ...] = ()
     """``forwarding``: most units around the middle step, and most units before the reader."""
     within_class: str = ""

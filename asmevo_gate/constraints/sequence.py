@@ -43,9 +43,12 @@ class SequenceEdge:
         for step, clears in enumerate(self.clears):
             if traits.classes & clears:
                 steps[step] = 0
+        first = self.registers(traits, 0)
+        if self.edge.same_instruction:
+            steps[0] |= first
         for step in range(last, 0, -1):
             steps[step] |= steps[step - 1] & self.registers(traits, step)
-        steps[0] |= self.registers(traits, 0)
+        steps[0] |= first
         return tuple(steps)
 
 
@@ -125,6 +128,8 @@ def _violation(
     steps: list[int] = [consumer]
     blocks: tuple[int, ...] = (view.block_of[consumer],)
     for step in range(len(compiled.edge.steps) - 2, -1, -1):
+        if compiled.edge.same_instruction and step == 0 and _is_step(view, compiled, steps[0], registers):
+            break
         place = _nearest(view, compiled, steps[0], step, registers)
         if place is None:
             break
@@ -142,6 +147,12 @@ def _violation(
         through=through,
         blocks=blocks,
     )
+
+
+def _is_step(view: FunctionView, compiled: SequenceEdge, index: int, registers: int) -> bool:
+    """True when an instruction is also the first step."""
+    traits = view.traits[index]
+    return traits is not None and bool(compiled.registers(traits, 0) & registers)
 
 
 def _nearest(

@@ -1,0 +1,135 @@
+"""Recall on hazard mutants and silence on compiled kernels; writes ``results/hazard_mutation.json``.
+
+    python -m benchmarks.hazard_mutation [--kernels N] [--seed N] [--gpu GPU ...]
+
+Every kernel of the generator (see ``tests/oracles/generated_kernels.py``) is checked as compiled, then once for
+each mitigation deleted or shortened. What the compiler is known to miss is counted apart, with its source.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import random
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from asmevo_gate.constraints.files import graph_for
+from asmevo_gate.constraints.reference import violations
+from asmevo_gate.constraints.violation import HazardViolation
+from asmevo_gate.isa.targets import find_target
+from asmevo_gate.program.builder import build_program
+from asmevo_gate.source.parser import parse_source
+from tests.mutation.hazard_mutants import judge, mutants, positions
+from tests.oracles.generated_kernels import GPUS, compiler_version, generated_kernels
+
+RESULT = Path(__file__).parent / "results" / "hazard_mutation.json"
+
+
+def compiler_misses(violation: HazardViolation) -> str:
+    """The published reason why LLVM 22 leaves this hazard in compiled code, or ``""``."""
+    edge = violation.edge
+    decoded = violation.consumer.decoded
+    if violation.edge_id == "haz.vmem_store_data.war/sgpr_offset" or edge.record == "CDNA-DOT":
+        return edge.missed_by
+    if edge.rule.startswith("haz.gfx1250.trans") and decoded is not None and decoded.halves:
+        return edge.missed_by
+    matrix = edge.rule.startswith("haz.mfma")
+    if matrix and violation.found == 19 and violation.needed == 20:
+        return "look-back of 19 wait states (llvm-project PR 222040)"
+    if (matrix or edge.rule == "haz.vmem_store_data.war") and len(violation.blocks) > 1:
+        return "the search over several paths does not take the minimum (llvm-project issue 202333)"
+    return ""
+
+
+def run(kernels: int, seed: int, gpus: Sequence[str], per_kernel: int) -> dict[str, object]:
+    """Measure; the result as it is written. At most ``per_kernel`` mutants of a kernel are judged (drawn by seed)."""
+    started = time.perf_counter()
+    compiled, instructions, unknown = Counter[str](), Counter[str](), Counter[str]()
+    alarms: list[str] = []
+    compiler, warnings = Counter[str](), Counter[str]()
+    outcomes: dict[str, Counter[str]] = {gpu: Counter() for gpu in gpus}
+    rules, reasons = Counter[str](), Counter[str]()
+    misses: list[str] = []
+    for module in generated_kernels(kernels, seed, gpus):
+        target = find_target(module.gpu)
+        graph = graph_for(target)
+        program = build_program(parse_source(module.name, module.text), target, module.wave)
+        for function in program.functions:
+            compiled[module.gpu] += 1
+            instructions[module.gpu] += len(function.instructions)
+            unknown[module.gpu] += sum(one.decoded is None for one in function.instructions)
+            for violation in violations(function, graph):
+                reason = compiler_misses(violation)
+                place = f"{module.name} {function.name}:{violation.consumer.statement.place.line}"
+                if reason:
+                    compiler[f"{violation.edge_id}: {reason}"] += 1
+                elif violation.edge.severity == "error":
+                    alarms.append(f"{place} {violation.edge_id} '{violation.consumer.statement.text}'")
+                else:
+                    warnings[f"{violation.edge_id} ({violation.edge.severity})"] += 1
+            before = positions(function, graph)
+            every = list(mutants(function))
+            rng = random.Random(f"{seed}/{module.name}/{function.name}")
+            for mutant in rng.sample(every, min(per_kernel, len(every))):
+                judgement = judge(mutant, graph, before)
+                outcomes[module.gpu][judgement.outcome] += 1
+                if judgement.outcome == "found":
+                    rules[judgement.rule] += 1
+                elif judgement.outcome == "explained":
+                    reasons[judgement.reason] += 1
+                else:
+                    line = function.instructions[mutant.place].statement.place.line
+                    misses.append(f"{module.name} {function.name}:{line} {mutant.change}: {judgement.reason}")
+    total = Counter[str]()
+    for outcome in outcomes.values():
+        total.update(outcome)
+    needed = total["found"] + total["missed"]
+    return {
+        "command": "python -m benchmarks.hazard_mutation",
+        "compiler": compiler_version(),
+        "python": platform.python_version(),
+        "seed": seed,
+        "seconds": round(time.perf_counter() - started, 1),
+        "kernels": sum(compiled.values()),
+        "kernels_by_gpu": dict(compiled),
+        "instructions": sum(instructions.values()),
+        "instructions_not_decoded": dict(unknown),
+        "false_alarms": len(alarms),
+        "false_alarm_list": alarms[:50],
+        "hazards_that_the_compiler_misses": dict(compiler.most_common()),
+        "warnings_on_compiled_kernels": dict(warnings.most_common()),
+        "mutants": sum(total.values()),
+        "mutants_needed": needed,
+        "found": total["found"],
+        "missed": total["missed"],
+        "recall": round(total["found"] / needed, 5) if needed else None,
+        "by_gpu": {gpu: dict(outcome) for gpu, outcome in outcomes.items()},
+        "found_by_rule": dict(rules.most_common()),
+        "not_needed_by_the_hardware": dict(reasons.most_common()),
+        "misses": misses[:100],
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and write the result."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--kernels", type=int, default=2340)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--mutants-per-kernel", type=int, default=8)
+    parser.add_argument("--gpu", nargs="*", default=list(GPUS))
+    parser.add_argument("--output", type=Path, default=RESULT)
+    options = parser.parse_args(arguments)
+    result = run(options.kernels, options.seed, options.gpu, options.mutants_per_kernel)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(json.dumps(result, indent=1) + "\n")
+    for key in ("kernels", "false_alarms", "mutants", "mutants_needed", "found", "missed", "recall", "seconds"):
+        print(f"{key:16} {result[key]}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
