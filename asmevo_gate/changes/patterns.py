@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-ASSEMBLY = ("*.s", "*.S", "*.asm")
-"""Names of assembly sources unless the settings say otherwise."""
+ASSEMBLY = ("*.s", "*.S", "*.asm", "*.co", "*.hsaco")
+"""Names of assembly sources and code objects unless the settings say otherwise."""
 
 
 class Patterns:

@@ -18,11 +18,13 @@ from asmevo_gate.gate.comparison import mark_new, metric_delta
 from asmevo_gate.gate.data_version import data_version
 from asmevo_gate.gate.file_check import CheckedProgram, check_text, kernel_metrics
 from asmevo_gate.gate.findings import findings_of
+from asmevo_gate.gate.inputs import InputText, input_texts
 from asmevo_gate.gate.result import BlockReport, Coverage, Finding, Input, KernelReport, Report, Tool, Unknown
 from asmevo_gate.gate.settings import Settings
 from asmevo_gate.gate.suppressions import apply_suppressions, read_suppressions
 from asmevo_gate.gate.target_choice import Configuration, configurations
 from asmevo_gate.gate.verdict import decide
+from asmevo_gate.isa.targets import target_id
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Rule, Severity
 from asmevo_gate.source.options import SourceOptions
@@ -94,13 +96,45 @@ def _input(change: Change) -> Input:
 def _check_change(change: Change, changes: ChangeSet, settings: Settings, request: Request) -> _FileResult:
     if change.head is None:
         return _FileResult((), (), Coverage())
-    text = decode_source(change.path, change.head.data)
-    recognition = recognise(text)
+    bases = _base_texts(change)
+    parts = [
+        _check_input(change, given, bases.get(given.gpu), changes, settings, request)
+        for given in input_texts(change.head)
+    ]
+    return _joined(parts)
+
+
+def _base_texts(change: Change) -> dict[str, InputText]:
+    """The texts at base by GPU (``""`` for assembly source). A base that cannot be read compares as a new file:
+    head is then judged whole, which never hides a finding."""
+    if change.base is None:
+        return {}
+    try:
+        return {given.gpu: given for given in input_texts(change.base)}
+    except GateError:
+        return {}
+
+
+def _check_input(
+    change: Change,
+    given: InputText,
+    base: InputText | None,
+    changes: ChangeSet,
+    settings: Settings,
+    request: Request,
+) -> _FileResult:
+    recognition = recognise(given.text)
     if not recognition.is_amdgpu and not request.named and not request.gpus:
         return _FileResult((), (), Coverage(), Unknown(change.path, 0, "", recognition.reason))
     configured = settings.for_path(change.path)
-    ways = configurations(change.path, text, request.gpus, configured, dict(request.defines))
-    parts = [_check_configuration(change, text, way, changes, settings, request) for way in ways]
+    asked = (target_id(given.target),) if given.target else request.gpus
+    ways = configurations(change.path, given.text, asked, configured, dict(request.defines))
+    parts = [_check_configuration(change, given, base, way, changes, settings, request) for way in ways]
+    lost = tuple(Unknown(change.path, 1, "", problem) for problem in given.problems)
+    return _joined([*parts, _FileResult((), (), Coverage(unknown=lost))])
+
+
+def _joined(parts: list[_FileResult]) -> _FileResult:
     return _FileResult(
         tuple(_distinct(finding for part in parts for finding in part.findings)),
         tuple(kernel for part in parts for kernel in part.kernels),
@@ -109,6 +143,7 @@ def _check_change(change: Change, changes: ChangeSet, settings: Settings, reques
             sum(part.coverage.modelled for part in parts),
             tuple(unknown for part in parts for unknown in part.coverage.unknown),
         ),
+        next((part.skipped for part in parts if part.skipped), None),
     )
 
 
@@ -123,16 +158,22 @@ def _distinct(findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def _check_configuration(
-    change: Change, text: str, way: Configuration, changes: ChangeSet, settings: Settings, request: Request
+    change: Change,
+    given: InputText,
+    base_text: InputText | None,
+    way: Configuration,
+    changes: ChangeSet,
+    settings: Settings,
+    request: Request,
 ) -> _FileResult:
     graph = graph_for(way.target, request.rocm or "")
     profiles = frozenset(settings.profiles)
-    base = _checked_base(change, way, changes, graph, profiles)
+    base = _checked_base(change, base_text, way, changes, graph, profiles)
     enabled = partial(_is_enabled, settings.disabled)
     options = _source_options("head", way, changes)
-    head = check_text(change.path, text, way.target, options, way.wave_size, base, enabled, graph, profiles)
+    head = check_text(change.path, given.text, way.target, options, way.wave_size, base, enabled, graph, profiles)
     severities = settings.severities
-    findings = apply_suppressions(change.path, findings_of(head, severities), read_suppressions(text))
+    findings = apply_suppressions(change.path, findings_of(head, severities), read_suppressions(given.text))
     base_kernels: dict[str, KernelFacts] = {}
     if base is not None:
         if not request.named:
@@ -147,17 +188,20 @@ def _is_enabled(disabled: frozenset[str], rule: Rule) -> bool:
 
 
 def _checked_base(
-    change: Change, way: Configuration, changes: ChangeSet, graph: ConstraintGraph, profiles: frozenset[str]
+    change: Change,
+    given: InputText | None,
+    way: Configuration,
+    changes: ChangeSet,
+    graph: ConstraintGraph,
+    profiles: frozenset[str],
 ) -> CheckedProgram | None:
-    """The same file at base, in the same configuration. A base that cannot be read compares as a new file: head is
-    then judged whole, which never hides a finding."""
-    if change.base is None:
+    """The same file at base, in the same configuration; ``None`` when there is none that can be read."""
+    if given is None:
         return None
     try:
-        text = decode_source(change.path, change.base.data)
-        options = _source_options("base", way, changes)
         path = change.old_path or change.path
-        return check_text(path, text, way.target, options, way.wave_size, None, None, graph, profiles)
+        options = _source_options("base", way, changes)
+        return check_text(path, given.text, way.target, options, way.wave_size, None, None, graph, profiles)
     except GateError:
         return None
 

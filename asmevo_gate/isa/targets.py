@@ -72,6 +72,11 @@ def parse_target(text: str) -> Target:
     return find_target(match["name"], _features(match["features"]))
 
 
+def target_id(target: Target) -> str:
+    """The target as a target id, such as ``gfx90a:sramecc+:xnack-`` (AMDGPUUsage, "Target ID")."""
+    return target.name + "".join(f":{name}{sign}" for name, sign in sorted(target.features.items()))
+
+
 def obsolete_name(name: str) -> str | None:
     """The released name of a GPU that was known under an early one (gfx940), or ``None``."""
     found = document()["obsolete_names"].get(name)

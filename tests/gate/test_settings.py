@@ -71,7 +71,7 @@ def mistake(text: str, name: str = YAML) -> UsageError:
 def test_defaults() -> None:
     found = from_files({})
     assert found.file is None
-    assert found.selection.assembly == ("*.s", "*.S", "*.asm")
+    assert found.selection.assembly == ("*.s", "*.S", "*.asm", "*.co", "*.hsaco")
     assert (found.fail_on, found.allow_not_checked, found.baseline, found.rocm) == ("error", False, None, None)
     assert found.for_path("a.s").gpus == ()
 
