@@ -82,7 +82,7 @@ class Body:
 
 def _carried(edges: Sequence[Edges]) -> tuple[int, ...]:
     """Positions whose results the next iteration of a loop body asks for."""
-    found = {}
+    found: dict[int, None] = {}
     for position, into in enumerate(edges):
         if into:
             for producer, _ in into:

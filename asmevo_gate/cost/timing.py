@@ -192,7 +192,8 @@ class Timing:
         if known is None:
             if len(self._memo) >= _MAX_MEMO:
                 self._memo.clear()
-            key = (decoded.base, int(decoded.classes), tuple(decoded.modifiers.items()))
+            formats = tuple(decoded.modifiers.items()) if decoded.base in self._matrix else ()
+            key = (decoded.base, int(decoded.classes), formats)
             known = self._by_mnemonic.get(key)
             if known is None:
                 known = self._step(decoded)
