@@ -28,7 +28,7 @@ def write(paths: tuple[str, ...], output: str, gpus: tuple[str, ...]) -> int:
     settings = load_settings(here)
     changes = named_files(paths, here, settings.selection) if paths else tracked_files(here, settings.selection)
     with changes:
-        report = run_gate(changes, settings, Request(gpus=gpus, named=True, skip_others=not paths))
+        report = run_gate(changes, settings, Request(gpus=gpus, named=bool(paths), count_known=True))
     write_text(Path(output), make_baseline(report.findings).decode())
     click.echo(f"{output}: {len(report.findings)} findings are known now")
     return 0

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 )
 @click.option("--baseline", metavar="FILE", help="Known findings that do not fail the gate.")
 @click.option("--allow-not-checked", is_flag=True, help="Exit 0 also when part of the code could not be modelled.")
+@click.option(
+    "--assemble/--no-assemble", default=True, show_default=True, help="Also assemble, when an assembler is at hand."
+)
 @click.option("--verbose", "-v", is_flag=True, help="Show the numbers also when the gate passes.")
 def command(
     paths: tuple[str, ...],
@@ -60,6 +63,7 @@ def command(
     fail_on: str | None,
     baseline: str | None,
     allow_not_checked: bool,
+    assemble: bool,
     verbose: bool,
 ) -> int:
     """Check kernels: the staged changes (without arguments), a range (--base), files, or standard input (-)."""
@@ -70,7 +74,7 @@ def command(
     with _changes(paths, base, head, here, settings.selection) as changes:
         if not changes.changes and not outputs and format_ == "terminal" and not verbose:
             return 0
-        report = _run(changes, settings, paths, gpus, rocm, defines, fail_on, baseline)
+        report = _run(changes, settings, paths, base, gpus, rocm, defines, fail_on, baseline, assemble)
         _write(report, changes, format_, outputs, fail_on or settings.fail_on, verbose)
     from asmevo_gate.gate.verdict import exit_code
 
@@ -97,21 +101,26 @@ def _run(
     changes: ChangeSet,
     settings: Settings,
     paths: tuple[str, ...],
+    base: str | None,
     gpus: tuple[str, ...],
     rocm: str | None,
     defines: tuple[str, ...],
     fail_on: str | None,
     baseline: str | None,
+    assemble: bool,
 ) -> Report:
     from asmevo_gate.gate.baseline import read_baseline
     from asmevo_gate.gate.run import Request, run_gate
 
+    by_hand = bool(paths) and not base and not _run_by_pre_commit()
     request = Request(
         gpus=gpus,
         rocm=rocm or settings.rocm,
         fail_on=_severity(fail_on or settings.fail_on),
-        named=bool(paths) and not _run_by_pre_commit(),
+        named=by_hand,
+        count_known=by_hand,
         defines=tuple(_definition(text) for text in defines),
+        assemble=assemble,
         command=_command_line(sys.argv[1:]),
     )
     baseline_path = Path(baseline) if baseline else settings.baseline

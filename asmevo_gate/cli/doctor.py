@@ -24,15 +24,15 @@ def command() -> int:
     from asmevo_gate.gate.settings import explain_settings, load_settings
     from asmevo_gate.isa.targets import target_names
     from asmevo_gate.rules.registry import all_rules
-    from asmevo_gate.verify.assembler import find_assemblers
+    from asmevo_gate.verify.discovery import Tool, find_tools
 
     click.echo(f"asmevo-gate {__version__}, data {data_version()}, Python {platform.python_version()}")
     click.echo(f"GPUs: {', '.join(target_names())}")
     click.echo(f"rules: {len(all_rules())}")
-    click.echo("assemblers, in the order in which they are tried:")
-    found = list(find_assemblers())
-    for assembler in found:
-        click.echo(f"  {assembler}")
+    click.echo("assemblers and disassemblers, in the order in which they are tried:")
+    found = list(find_tools(("clang", "llvm-mc", "llvm-objdump", "llvm-c")))
+    for tool in found:
+        click.echo(f"  {tool}" if isinstance(tool, Tool) else f"  {' '.join(tool.command)}: {tool.reason}")
     if not found:
         click.echo("  none: install LLVM or ROCm, or: pip install 'asmevo-gate[assembler]'")
     click.echo("optional parts:")

@@ -16,6 +16,7 @@ from asmevo_gate.errors import GateError
 from asmevo_gate.gate.baseline import Baseline
 from asmevo_gate.gate.comparison import mark_new, metric_delta
 from asmevo_gate.gate.data_version import data_version
+from asmevo_gate.gate.compile_check import RULE, assemble_source, assembly_findings
 from asmevo_gate.gate.file_check import CheckedProgram, check_text, kernel_metrics
 from asmevo_gate.gate.findings import findings_of
 from asmevo_gate.gate.inputs import InputText, input_texts
@@ -36,15 +37,18 @@ class Request:
     """What the user asked for, beyond the settings.
 
     ``gpus`` are target names or ids that override what files say; ``named`` is true when files were named by hand: one
-    that does not look like AMDGPU assembly is then an error and not skipped, and every finding in a file counts,
-    also one that its committed version has.
+    that does not look like AMDGPU assembly is then an error and not skipped. ``count_known`` counts every finding of
+    a file, also one that its base version has.
     """
 
     gpus: tuple[str, ...] = ()
     rocm: str | None = None
     fail_on: Severity | None = "error"
     named: bool = False
+    count_known: bool = False
     defines: tuple[tuple[str, int], ...] = ()
+    assemble: bool = True
+    """Also assemble each source file, when an assembler for its GPU is at hand."""
     command: str = ""
     """The command line, for the reproduce line of reports."""
 
@@ -173,10 +177,14 @@ def _check_configuration(
     options = _source_options("head", way, changes)
     head = check_text(change.path, given.text, way.target, options, way.wave_size, base, enabled, graph, profiles)
     severities = settings.severities
-    findings = apply_suppressions(change.path, findings_of(head, severities), read_suppressions(given.text))
+    found = findings_of(head, severities)
+    if request.assemble and given.target is None and RULE not in settings.disabled:
+        assembled = assemble_source(head.program.source, way)
+        found += assembly_findings(head.program.source, way, assembled, found)
+    findings = apply_suppressions(change.path, found, read_suppressions(given.text))
     base_kernels: dict[str, KernelFacts] = {}
     if base is not None:
-        if not request.named:
+        if not request.count_known:
             findings = mark_new(findings, (finding.fingerprint for finding in findings_of(base, severities)))
         base_kernels = {facts.kernel.name: facts for facts in base.kernels}
     kernels = tuple(_kernel_reports(head, base_kernels))
