@@ -198,11 +198,10 @@ class Wave:
         starts the next iteration asks for.
         """
         front = self.front
-        free = tuple(max(0.0, time - front) for time in self.free)
-        queue = tuple(max(0.0, self.queue[(self.turn + i) % len(self.queue)] - front) for i in range(len(self.queue)))
-        starts = tuple(round(self.starts[position] - front, 6) for position in carried)
-        pending = tuple(tuple(max(0.0, round(time - front, 6)) for time in times) for times in self.pending)
-        return free, queue, starts, pending
+        queue = self.queue[self.turn :] + self.queue[: self.turn]
+        times = (self.free, queue, *self.pending)
+        later = tuple(tuple(time - front if time > front else 0.0 for time in some) for some in times)
+        return later, tuple(self.starts[position] - front for position in carried)
 
     def trace(self, body: Sequence[Operation]) -> list[Event]:
         """The same as :meth:`run`, one instruction at a time, with the cause of every delay."""
