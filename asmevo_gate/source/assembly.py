@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import repeat
 
 from asmevo_gate.errors import LimitError
 from asmevo_gate.source import conditionals
-from asmevo_gate.source.buffers import BodyBuffer, Buffer, FileBuffer, place_in_line
+from asmevo_gate.source.buffers import BodyBuffer, Buffer, FileBuffer
 from asmevo_gate.source.conditionals import ConditionalStack
 from asmevo_gate.source.expressions import ExpressionError, UnresolvedError
 from asmevo_gate.source.includes import IncludeReader, IncludeRefusedError
@@ -96,13 +97,18 @@ class Assembly:
         Raises:
             LimitError: a limit of the options is passed.
         """
-        self._open_file(self._path, self._text, ())
-        while self._buffers:
-            buffer = self._buffers[-1]
-            if buffer.next < len(buffer.lines):
-                self._read(buffer)
-            elif not self._refill(buffer):
-                self._buffers.pop()
+        try:
+            self._open_file(self._path, self._text, ())
+            while self._buffers:
+                buffer = self._buffers[-1]
+                if buffer.next < len(buffer.lines):
+                    self._read(buffer)
+                elif not self._refill(buffer):
+                    self._buffers.pop()
+        except LimitError as error:
+            if error.file is not None:
+                raise
+            raise self._limit(error.message) from error
         self._finish()
         self._directives.clear()
         self._memo.clear()
@@ -183,15 +189,14 @@ class Assembly:
             raise self._limit(f"reading the file takes more than {self._limits.seconds:g} s (limit seconds)")
         if not buffer.refill():
             return False
-        self._count(buffer.lines)
+        self._count(len(buffer.lines), sum(map(len, buffer.lines)))
         return True
 
-    def _count(self, lines: object) -> None:
-        assert isinstance(lines, list)
-        self._lines += len(lines)
+    def _count(self, lines: int, characters: int) -> None:
+        self._lines += lines
         if self._lines > self._limits.statements:
             raise self._limit(f"the file expands to more than {self._limits.statements} lines (limit statements)")
-        self._characters += sum(map(len, lines))
+        self._characters += characters
         if self._characters > self._limits.expanded_characters:
             raise self._limit(
                 f"the file expands to more than {self._limits.expanded_characters} characters"
@@ -330,7 +335,7 @@ class Assembly:
     def _conditional(self, directive: str, rest: str, place: Place, buffer: Buffer) -> None:
         state = self._conditionals
         if directive in conditionals.OPENINGS:
-            state.open(lambda: self._test(directive, rest, place, buffer))
+            state.open(lambda: self._test(directive, rest, place, buffer), place, buffer.frames)
             return
         if directive == ".elseif":
             fits = state.else_if(lambda: self._test(".if", rest, place, buffer))
@@ -444,7 +449,10 @@ class Assembly:
             self._problem("error", f"the count of '.rept' is negative ({count})", "", place, buffer.frames)
             return
         template = compile_body(body, [], self._altmacro, False)
-        rounds = (fill(template, (), 0, number) for number in range(count))
+        if all("\\" not in line for line in body.lines):
+            rounds: Iterator[list[str]] = repeat(list(body.lines), count)
+        else:
+            rounds = (fill(template, (), 0, number) for number in range(count))
         self._push_rounds(rounds, body, Frame(".rept", place), buffer)
 
     def _repeat_over_arguments(self, rest: str, place: Place, buffer: Buffer) -> None:
@@ -529,20 +537,18 @@ class Assembly:
             )
         self._files[path] = text
         lines = logical_lines(text)
-        self._count(lines)
+        self._count(len(lines), 0)
         buffer = FileBuffer(path, lines, frames)
         self._push(buffer)
         if ".amdgcn." in text:
             self._evaluate_always = True
-        if lines and "\n" in lines[-1] and (opening := unterminated(lines[-1])):
+        if opening := unterminated(lines[-1]):
             what = "comment" if opening == "/*" else "string"
-            number = buffer.numbers[len(lines) - 1]
-            place = place_in_line(path, number, buffer.offsets[-1 - 1], lines[-1], 0, lines[-1].index("\n"))
+            start, end = buffer.offsets[-2], buffer.offsets[-2] + len(lines[-1].split("\n", 1)[0])
+            place = Place(path, buffer.numbers[len(lines) - 1], 1, start, end)
             self._problem("error", f"unterminated {what}", f"close the {what}", place, frames)
-        elif lines and (opening := unterminated(lines[-1])):
-            what = "comment" if opening == "/*" else "string"
-            place = buffer.place(len(lines) - 1, 0)
-            self._problem("error", f"unterminated {what}", f"close the {what}", place, frames)
+            if len(lines[-1]) > self._limits.line_characters:
+                lines[-1] = ""
 
     def _include(self, rest: str, place: Place, buffer: Buffer) -> None:
         name = rest.strip()
@@ -584,8 +590,8 @@ class Assembly:
 
     def _finish(self) -> None:
         if self._conditionals.depth:
-            place = Place(self._path, self._text.count("\n") + 1, 1, len(self._text), len(self._text))
-            self._problem("error", "an '.if' has no '.endif' at the end of the file", "close it with .endif", place, ())
+            place, frames = self._conditionals.innermost
+            self._problem("error", "this '.if' has no '.endif'", "close it with .endif", place, frames)
         if not self._symbols.waiting and not self._evaluate_always:
             return
         for index in self._late:

@@ -9,6 +9,9 @@ from asmevo_gate.source.lines import pieces_of
 from asmevo_gate.source.macros import Body
 from asmevo_gate.source.statement import Frame, Place
 
+_BATCH_LINES = 256
+"""Lines of short rounds that are made at once."""
+
 
 class Buffer:
     """Logical lines under the reader's position ``next``.
@@ -73,21 +76,24 @@ class BodyBuffer(Buffer):
         super().__init__((), frames, conditional_depth)
         self._rounds = rounds
         self._body = body
+        self._round = len(body.lines)
 
     def place(self, line: int, piece: int) -> Place:
-        return self._body.place(line, piece)
+        return self._body.place(line % self._round, piece)
 
     def places(self, first: int) -> Callable[[int, int], Place]:
-        body = self._body
+        body, first = self._body, first % self._round
         return lambda line, piece: body.place(first + line, piece)
 
     def refill(self) -> bool:
-        lines = next(self._rounds, None)
-        if lines is None:
-            return False
+        lines: list[str] = []
+        for round_lines in self._rounds:
+            lines += round_lines
+            if len(lines) >= _BATCH_LINES:
+                break
         self.lines = lines
         self.next = 0
-        return True
+        return bool(lines)
 
 
 def place_in_line(path: str, number: int, offset: int, line: str, start: int, end: int) -> Place:

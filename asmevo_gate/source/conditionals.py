@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from asmevo_gate.source.expressions import ExpressionError
+from asmevo_gate.source.statement import Frame, Place
 
 EXPRESSION_TESTS: dict[str, Callable[[int], bool]] = {
     ".if": lambda value: value != 0,
@@ -29,16 +30,23 @@ class ConditionalStack:
         self._met = False
         self._state = ""
         self._stack: list[tuple[bool, bool, str]] = []
+        self._openings: list[tuple[Place, tuple[Frame, ...]]] = []
 
     @property
     def depth(self) -> int:
         """How many conditionals are open."""
         return len(self._stack)
 
-    def open(self, test: Callable[[], bool]) -> None:
+    @property
+    def innermost(self) -> tuple[Place, tuple[Frame, ...]]:
+        """Where the innermost open conditional starts."""
+        return self._openings[-1]
+
+    def open(self, test: Callable[[], bool], place: Place, frames: tuple[Frame, ...]) -> None:
         """``.if`` and its family; ``test`` is asked only where statements are assembled."""
         outer_ignored = self.ignore
         self._stack.append((self.ignore, self._met, self._state))
+        self._openings.append((place, frames))
         self._state = "if"
         if not outer_ignored:
             self._met = False
@@ -70,6 +78,7 @@ class ConditionalStack:
         if not self._stack:
             return False
         self.ignore, self._met, self._state = self._stack.pop()
+        self._openings.pop()
         return True
 
     def unwind(self, depth: int) -> None:

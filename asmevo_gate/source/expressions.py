@@ -79,14 +79,15 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "f": "\f", "r": "\r"}
 _MASK = (1 << 64) - 1
 
 
-def parse_expression(text: str, position: int, limits: SourceLimits) -> Parsed:
-    """The longest expression that starts at ``position``.
+def parse_expression(text: str, position: int, limits: SourceLimits, stop: int | None = None) -> Parsed:
+    """The longest expression that starts at ``position`` and ends at ``stop`` or before.
 
     Raises:
         ExpressionError: no expression starts there.
         LimitError: the expression passes ``expression_terms`` or ``expression_depth``.
     """
     start = position
+    stop = len(text) if stop is None else stop
     output: list[Item] = []
     operators: list[str] = []
     calls: list[int] = []
@@ -95,7 +96,7 @@ def parse_expression(text: str, position: int, limits: SourceLimits) -> Parsed:
     good_end = -1
     """Where the expression could stop: behind its last complete operand outside parentheses."""
     terms = 0
-    while match := _TOKEN.match(text, position):
+    while match := _TOKEN.match(text, position, stop):
         terms += 1
         if terms > limits.expression_terms:
             raise LimitError(f"an expression has more than {limits.expression_terms} terms (limit expression_terms)")
@@ -176,7 +177,7 @@ def parse_expression(text: str, position: int, limits: SourceLimits) -> Parsed:
     if good_end < 0:
         raise ExpressionError("expected an absolute expression")
     if operand_wanted or calls:
-        return parse_expression(text[:good_end], start, limits)
+        return parse_expression(text, start, limits, good_end)
     while operators:
         output.append(_BINARY[operators.pop()])
     return Parsed(tuple(output), good_end)

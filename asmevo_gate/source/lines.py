@@ -45,7 +45,7 @@ _MAY_BE_COMPUTED = re.compile(r"[-*%~^<>+'/(]")
 _ODD_BRACKET = re.compile(r"\[(?!\d+(?::\d+)?\])")
 _BLANKS = " \t\0\r\n"
 _LEXEME = re.compile(
-    r"""(?P<code>[^;/"'\r\n]+)|(?P<string>"(?:[^"\\]|\\.)*")|(?P<character>'(?:\\.|[^\\])'?)"""
+    r"""(?P<code>[^;/"'\r\n]+)|(?P<string>"[^"\\]*(?:\\.[^"\\]*)*")|(?P<character>'(?:\\[^\n]|[^\\\n])'?)"""
     r"""|(?P<line_comment>(?:;|//)[^\r\n]*)|(?P<block_comment>/\*.*?\*/)|(?P<open>/\*|")|(?P<end>\r?\n|\r)|(?P<other>.)""",
     re.DOTALL,
 )
@@ -58,22 +58,27 @@ def logical_lines(text: str) -> list[str]:
     if "/*" not in text and '"' not in text:
         return lines
     joined: list[str] = []
-    index = 0
+    index = offset = 0
     while index < len(lines):
         line = lines[index]
-        index += 1
-        if ("/*" in line or '"' in line) and (opening := unterminated(line)):
-            closing = "*/" if opening == "/*" else '"'
-            parts = [line]
-            while index < len(lines):
-                parts.append(lines[index])
-                index += 1
-                if closing in parts[-1] and not (opening := unterminated("\n".join(parts))):
-                    break
-                closing = "*/" if opening == "/*" else '"'
-            line = "\n".join(parts)
+        if ("/*" in line or '"' in line) and unterminated(line):
+            line = text[offset : _logical_end(text, offset)]
+            index += line.count("\n")
         joined.append(line)
+        index += 1
+        offset += len(line) + 1
     return joined
+
+
+def _logical_end(text: str, position: int) -> int:
+    """The offset of the line feed that ends the logical line which starts at ``position``."""
+    while match := _LEXEME.match(text, position):
+        if match.lastgroup == "open":
+            break
+        if match.lastgroup == "end" and match[0] != "\r":
+            return match.end() - 1
+        position = match.end()
+    return len(text)
 
 
 def unterminated(line: str) -> str:

@@ -121,7 +121,7 @@ class OperandEvaluator:
                     position = taken.end()
                     continue
                 if not (brackets and brackets[-1]) and (
-                    name in _NAMED_REGISTERS or _REGISTER.match(name) or _is_keyword(name, rest[:position])
+                    name in _NAMED_REGISTERS or _REGISTER.match(name) or _is_keyword(name, rest, position)
                 ):
                     parts.append(name)
                     position = match.end()
@@ -170,9 +170,15 @@ class OperandEvaluator:
         return re.sub(r"(?<![\w.$@])\d+[bf](?![\w.$@])", lambda match: self._symbols.numeric_reference(match[0]), text)
 
 
-def _is_keyword(name: str, before: str) -> bool:
+def _is_keyword(name: str, rest: str, position: int) -> bool:
     """True for a modifier without value; a symbol of the same name stands only where an operand starts."""
-    return name == "off" or (name in _KEYWORDS and before.rstrip()[-1:] not in {"", ",", "(", "[", ":", *"+-*/&|"})
+    if name == "off":
+        return True
+    if name not in _KEYWORDS:
+        return False
+    while position and rest[position - 1] in " \t":
+        position -= 1
+    return position > 0 and rest[position - 1] not in ",([:+-*/&|"
 
 
 def _is_local(name: str) -> bool:

@@ -20,7 +20,7 @@ class SourceLimits:
     """Nested macro uses; LLVM's own default (``-asm-macro-max-nesting-depth``)."""
     buffer_depth: int = 200
     """Nested macros, repetitions and included files together."""
-    line_characters: int = 1024 * 1024
+    line_characters: int = 256 * 1024
     """Characters of one statement."""
     expression_terms: int = 20_000
     """Operators and operands of one expression."""

@@ -1,40 +1,88 @@
-"""Is this text AMDGPU assembly? A quick look, so that the ``.s`` files of other processors are skipped quietly."""
+"""Is this file AMDGPU assembly at all? Quick answers, so that other ``.s`` files cost next to nothing."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-_SURE = re.compile(
-    r"^[ \t]*\.(?:amdgcn_target|amdhsa_|amdgpu_metadata|hsa_code_object_|amdgpu_hsa_kernel|amd_kernel_code_t|amdgcn\.)",
+from asmevo_gate.errors import GateError
+
+
+class Recognition(NamedTuple):
+    """The answer and what it rests on."""
+
+    is_amdgpu: bool
+    reason: str
+
+
+_AMDGPU_DIRECTIVES = (
+    ".amdgcn_target",
+    ".amdhsa_kernel",
+    ".amdhsa_code_object_version",
+    ".amdgpu_metadata",
+    ".amdgpu_hsa_kernel",
+    ".hsa_code_object_",
+    ".amd_kernel_code_t",
+    ".amdgcn.",
+)
+_OTHER_MARKS = re.compile(
+    r"^\s*(?:\.intel_syntax|\.att_syntax|\.syntax\s+unified|\.thumb|\.arch\s+arm|\.arch\s+armv|\.cpu\s|\.option\s+(?:rvc|norvc"
+    r"|pic|nopic|arch)|\.attribute\s+arch|\.abiversion|\.machine\s|\.set\s+(?:no)?reorder|\.set\s+noat|\.target\s+sm_)",
     re.MULTILINE,
 )
-_MNEMONIC = re.compile(
-    r"^[ \t]*(?:[\w.$]+:[ \t]*)*"
-    r"(?P<gpu>[sv]_[a-z]\w+|(?:buffer|tbuffer|global|flat|scratch|ds|image|tensor)_[a-z]\w+)?(?P<other>[a-zA-Z.][\w.]*)?",
-    re.MULTILINE,
+_STATEMENT = re.compile(r"^[ \t]*(?:[\w.$]+:[ \t]*)*([A-Za-z]\w*)", re.MULTILINE)
+_AMDGPU_MNEMONIC = re.compile(
+    r"(?:[sv]_[a-z0-9]+|ds_[a-z0-9]+|buffer_(?:load|store|atomic|inv|wbl2|gl)|tbuffer_|global_(?:load|store|atomic|inv|wb)"
+    r"|flat_(?:load|store|atomic)|scratch_(?:load|store)|image_|tensor_|cluster_load)\w*$|exp$"
 )
-_LOOK = 4_000
-"""How many statements the quick look reads."""
-_SHARE = 0.5
+_SAMPLE_CHARACTERS = 256 * 1024
+_LEAST_SHARE = 0.1
 
 
-def not_amdgpu(text: str) -> str:
-    """Why a text is not taken for AMDGPU assembly; ``""`` when it is.
+def recognise(text: str) -> Recognition:
+    """Whether a text is AMDGPU assembly: by its directives, else by the share of its statements that are named like
+    AMDGPU instructions."""
+    for directive in _AMDGPU_DIRECTIVES:
+        if directive in text:
+            return Recognition(True, f"it uses {directive}")
+    sample = text[:_SAMPLE_CHARACTERS]
+    names = _STATEMENT.findall(sample)
+    ours = sum(1 for name in names if _AMDGPU_MNEMONIC.match(name))
+    if not ours:
+        return Recognition(False, "no directive and no instruction of AMDGPU occurs")
+    if other := _OTHER_MARKS.search(sample):
+        return Recognition(False, f"'{other[0].strip()}' belongs to another processor")
+    share = ours / len(names)
+    if share < _LEAST_SHARE:
+        return Recognition(False, f"{ours} of {len(names)} statements are named like AMDGPU instructions")
+    return Recognition(True, f"{ours} of {len(names)} statements are named like AMDGPU instructions")
 
-    An AMD directive decides. Without one, half of the first instructions must have AMDGPU mnemonics (``s_``, ``v_``,
-    ``buffer_``, ``ds_`` ...); macros of hand-written files count for neither side as long as AMDGPU mnemonics are the
-    majority of what looks like an instruction.
+
+def looks_like_amdgpu(text: str) -> bool:
+    """True for AMDGPU assembly; see :func:`recognise` for the reason."""
+    return recognise(text).is_amdgpu
+
+
+def decode_source(path: str, data: bytes) -> str:
+    """The text of a file, line ends untouched.
+
+    Raises:
+        GateError: the bytes are no UTF-8 text; the message says what they look like and where that shows.
     """
-    if _SURE.search(text):
-        return ""
-    gpu = other = 0
-    for match in _MNEMONIC.finditer(text):
-        if match["gpu"]:
-            gpu += 1
-        elif match["other"] and not match["other"].startswith("."):
-            other += 1
-        if gpu + other >= _LOOK:
-            break
-    if gpu and gpu >= _SHARE * (gpu + other):
-        return ""
-    return "no AMDGPU assembly" if gpu + other else "no instructions"
+    if data.startswith(b"\x7fELF"):
+        raise GateError(
+            "this is an ELF object, not assembly text", "give code objects a name that says so (.o, .co, .hsaco)", path
+        )
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise GateError("the file is UTF-16 text", "save it as UTF-8", path, 1)
+    nul = data.find(b"\0")
+    if nul >= 0:
+        line = data.count(b"\n", 0, nul) + 1
+        raise GateError("the file is binary: it holds a NUL byte", "check in assembly text", path, line)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise GateError(
+            f"the file is not UTF-8 text (byte 0x{data[error.start]:02x})", "save it as UTF-8", path, line
+        ) from error

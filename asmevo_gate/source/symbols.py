@@ -50,6 +50,8 @@ class SymbolTable:
         """Every symbol that has been assigned, with an absolute value or not."""
         self._limits = limits
         self._waiting: dict[str, Postfix] = {}
+        self._resolved: dict[str, int] = {}
+        """Values of waiting expressions, until the next assignment."""
         self._labels: set[str] = set()
         self._numeric: dict[str, int] = {}
         self._parsed: dict[str, Postfix] = {}
@@ -102,6 +104,7 @@ class SymbolTable:
             value = evaluate(postfix, self._constant)
         except UnresolvedError:
             self.values.pop(name, None)
+            self._resolved.clear()
             self.names.add(name)
             self._waiting[name] = bind(postfix, self.values.get)
         else:
@@ -110,6 +113,7 @@ class SymbolTable:
     def set_value(self, name: str, value: int) -> None:
         """Give a symbol an absolute value."""
         self._waiting.pop(name, None)
+        self._resolved.clear()
         self.names.add(name)
         self.values[name] = value
 
@@ -148,7 +152,7 @@ class SymbolTable:
     def final_values(self) -> dict[str, int]:
         """All absolute values, the waiting expressions included that have one by now."""
         values = dict(self.values)
-        for name in self._waiting:
+        for name in reversed(self._waiting):
             try:
                 values[name] = self._resolve(name)
             except (ExpressionError, LimitError):
@@ -173,7 +177,9 @@ class SymbolTable:
 
     def _resolve(self, name: str) -> int:
         """Evaluate a waiting symbol without recursion: each symbol once, cycles refused."""
-        known: dict[str, int] = {}
+        known = self._resolved
+        if name in known:
+            return known[name]
         path: list[str] = [name]
         on_path = {name}
         while path:
