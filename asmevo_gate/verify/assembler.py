@@ -14,7 +14,14 @@ from pathlib import Path
 
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.verify.discovery import Rejected, Tool, find_tools
-from asmevo_gate.verify.limited_process import MEMORY_BYTES, TIMEOUT_SECONDS, Finished, run_limited
+from asmevo_gate.verify.limited_process import (
+    FILE_BYTES,
+    FILE_TOO_LARGE,
+    MEMORY_BYTES,
+    TIMEOUT_SECONDS,
+    Finished,
+    run_limited,
+)
 
 _NEW_TARGET = re.compile(r"^([ \t]*)\.amdgcn_target[ \t]+\"amdgpu[^\"\n]*\"", re.M)
 _TARGET_FEATURES = re.compile(r"^[ \t]*\.amdgcn_target[ \t]+\"[^\"\n]*-(gfx[0-9a-f]+)((?::\w+[+-])*)\"", re.M)
@@ -147,6 +154,8 @@ def _run(
         return NotAssembled(f"{tool} cannot be started: {error.strerror or error}", "install it again", tool)
     if done.timed_out:
         return NotAssembled(f"{tool} did not finish in {timeout:g} s", "raise the limit or split the file", tool)
+    if done.code == FILE_TOO_LARGE:
+        return NotAssembled(f"{tool} wrote more than {FILE_BYTES >> 20} MiB", "the file asks for too much space", tool)
     if "out of memory" in done.errors or "bad_alloc" in done.errors:
         return NotAssembled(f"{tool} needs more than {memory >> 20} MiB", "raise the limit or split the file", tool)
     return done

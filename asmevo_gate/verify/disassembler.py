@@ -12,8 +12,8 @@ from asmevo_gate.program.code_object import MachineInstruction
 from asmevo_gate.verify.discovery import LIBRARY_COMMAND, Tool, find_tools
 from asmevo_gate.verify.limited_process import MEMORY_BYTES, TIMEOUT_SECONDS, Finished, run_limited
 
-MAX_CODE_BYTES = 64 << 20
-"""About sixteen million instructions; the largest public kernels have a hundred thousand."""
+MAX_CODE_BYTES = 16 << 20
+"""About three million instructions; the largest public kernels have a hundred thousand."""
 
 _LINE = re.compile(r"^\s+(?P<text>\S.*?)\s*// (?P<address>[0-9A-F]{12}): (?P<words>(?:[0-9A-F]{8} ?)+)", re.M)
 

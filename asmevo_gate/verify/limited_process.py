@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +14,12 @@ from pathlib import Path
 
 TIMEOUT_SECONDS = 60.0
 MEMORY_BYTES = 4 << 30
+FILE_BYTES = 1 << 30
+"""Largest file that a program may write: ``.space 100000000000`` must not fill the disk."""
+FILE_TOO_LARGE = -int(getattr(signal, "SIGXFSZ", 25))
+"""Exit code of a program that was stopped for writing more."""
+ERROR_BYTES = 4 << 20
+"""What is kept of a program's messages; a file may have a million bad lines."""
 
 
 @dataclass(frozen=True)
@@ -34,29 +41,33 @@ def run_limited(
 ) -> Finished:
     """Run a program, feed it ``given``, and collect what it prints.
 
-    The program and its children are killed after ``timeout`` seconds. Address space is limited to ``memory`` bytes
-    and core dumps are off where the system has resource limits.
+    The program and its children are killed after ``timeout`` seconds. Address space is limited to ``memory`` bytes,
+    files to ``FILE_BYTES``, and core dumps are off where the system has resource limits. Of the messages the first
+    ``ERROR_BYTES`` are kept.
 
     Raises:
         OSError: the program could not be started.
     """
-    process = subprocess.Popen(
-        arguments,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=directory,
-        start_new_session=True,
-        env={**os.environ, "LC_ALL": "C"},
-        preexec_fn=None if sys.platform == "win32" else lambda: _set_limits(memory),
-    )
-    try:
-        output, errors = process.communicate(given, timeout)
-    except subprocess.TimeoutExpired:
-        _kill(process)
-        output, errors = process.communicate()
-        return Finished(process.returncode, output, errors.decode("utf-8", "replace"), timed_out=True)
-    return Finished(process.returncode, output, errors.decode("utf-8", "replace"))
+    with tempfile.TemporaryFile() as messages:
+        process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=messages,
+            cwd=directory,
+            start_new_session=True,
+            env={**os.environ, "LC_ALL": "C"},
+            preexec_fn=None if sys.platform == "win32" else lambda: _set_limits(memory),
+        )
+        timed_out = False
+        try:
+            output, _ = process.communicate(given, timeout)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            output, _ = process.communicate()
+            timed_out = True
+        messages.seek(0)
+        return Finished(process.returncode, output, messages.read(ERROR_BYTES).decode("utf-8", "replace"), timed_out)
 
 
 def _set_limits(memory: int) -> None:
@@ -69,6 +80,8 @@ def _set_limits(memory: int) -> None:
         memory = min(memory, hard)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (memory, hard))
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from asmevo_gate.errors import LimitError
 from asmevo_gate.program.metadata import MAX_DEPTH, Metadata, parse_metadata
@@ -91,3 +93,12 @@ def test_deep_documents_hit_a_limit() -> None:
     with pytest.raises(LimitError, match="levels"):
         metadata("a: " + "[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2) + "\n")
     assert metadata("a: " + "[" * 50_000 + "\n").problems
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="ab.:-[]{},&*!|>'\"#? \n\t01é\x00", max_size=200))
+def test_no_text_is_more_than_a_problem(text: str) -> None:
+    found = metadata(text.replace(".end", "") + "\n")
+    assert found.opening is not None
+    for kernel in found.kernels:
+        assert kernel.name

@@ -125,6 +125,15 @@ def test_memory_is_limited(tmp_path: Path) -> None:
     assert "1024 MiB" in result.reason
 
 
+@needs_assembler
+@pytest.mark.parametrize("text", [".space 100000000000\n", ".rept 100000000\ns_nop 0\n.endr\n"])
+def test_a_file_that_grows_without_end_is_no_verdict(text: str) -> None:
+    start = time.monotonic()
+    result = assemble(text, GFX90A, tool(), timeout=2, memory=1 << 30)
+    assert isinstance(result, NotAssembled)
+    assert time.monotonic() - start < 15
+
+
 def test_names_that_an_old_yaml_reader_takes_for_booleans_are_worked_around(tmp_path: Path) -> None:
     script = (
         "import sys\ntext = sys.stdin.read()\n"
@@ -180,7 +189,8 @@ def test_an_object_comes_back_as_the_text_it_was_made_from(gpu: str) -> None:
     found = find_assembler(target)
     assert isinstance(found, Tool)
     assert isinstance(DISASSEMBLER, Tool)
-    text = ".type k,@function\nk:\n v_mov_b32_e32 v0, 0x12345\n s_cbranch_scc1 end\n s_nop 3\nend:\n s_endpgm\n.size k, .-k\n"
+    text = ".type k,@function\nk:\n v_mov_b32_e32 v0, 0x12345\n s_cbranch_scc1 end\n s_nop 3\n"
+    text += "end:\n s_endpgm\n.size k, .-k\n"
     result = assemble(text, target, found)
     assert isinstance(result, Assembled)
     (code_object,) = read_code_objects(result.object, "k.o")
