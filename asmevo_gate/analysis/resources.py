@@ -16,6 +16,8 @@ from asmevo_gate.program.model import Function
 
 ANY_WORK_GROUP = (1, 1024)
 """Sizes of a work-group that a kernel without metadata may be launched with."""
+REASONS = 8
+"""Lines that are named one by one when they are not understood."""
 _FLAT_SCRATCH = bits(SPECIAL[PAIRS["flat_scratch"]], 2)
 _XNACK_MASK = bits(SPECIAL[PAIRS["xnack_mask"]], 2)
 
@@ -126,11 +128,14 @@ def register_usage(function: Function) -> Usage:
     touched = 0
     reasons: dict[str, None] = {}
     seen: set[int] = set()
+    not_understood = 0
     for instruction in function.instructions:
         decoded = instruction.decoded
         if decoded is None:
-            line = instruction.statement.outer_place.line
-            reasons.setdefault(f"line {line}: '{instruction.statement.text}' is not understood")
+            not_understood += 1
+            if not_understood <= REASONS:
+                line = instruction.statement.outer_place.line
+                reasons.setdefault(f"line {line}: '{instruction.statement.text}' is not understood")
             continue
         if id(decoded) in seen:
             continue
@@ -140,6 +145,8 @@ def register_usage(function: Function) -> Usage:
             reasons.setdefault("calls: registers of the callees are not counted")
         if any(operand.indexed for operand in decoded.operands):
             reasons.setdefault("registers are indexed at run time")
+    if not_understood > REASONS:
+        reasons.setdefault(f"{not_understood - REASONS} more lines are not understood")
     return Usage(
         _highest(touched, VGPR),
         _highest(touched, AGPR),

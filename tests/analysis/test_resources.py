@@ -91,6 +91,10 @@ def test_usage_is_a_lower_bound_where_code_is_not_understood() -> None:
     used = resources("gfx906", "next_free_vgpr 10;next_free_sgpr 18", body).used
     assert not used.complete
     assert "v_frobnicate" in used.reasons[0]
+    many = "k:\n" + "".join(f"  v_frobnicate v{number}\n" for number in range(100)) + "  s_endpgm\n"
+    reasons = resources("gfx906", "next_free_vgpr 10;next_free_sgpr 18", many).used.reasons
+    assert len(reasons) == 9
+    assert "92 more" in reasons[-1]
     calls = "k:\n  s_swappc_b64 s[30:31], s[4:5]\n  s_endpgm\n"
     assert not resources("gfx906", "next_free_vgpr 10;next_free_sgpr 18", calls).used.complete
 
