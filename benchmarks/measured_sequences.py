@@ -36,13 +36,38 @@ def sequences() -> dict[str, Sequence]:
     }
 
 
+@dataclass(frozen=True)
+class WholeKernel:
+    """A kernel whose source the user brings: ``repository`` at GitHub, ``path`` in a checkout of it.
+
+    ``groups`` work-groups of ``waves_of_group`` waves run on ``units`` units of ``simds`` SIMDs; a unit holds
+    ``resident_groups`` of them at once. The outermost loop runs ``iterations`` times.
+    """
+
+    repository: str
+    path: str
+    groups: int
+    waves_of_group: int
+    units: int
+    simds: int
+    resident_groups: int
+    iterations: int
+
+
+def _sgemm(path: str) -> WholeKernel:
+    """FP32 GEMM 4096^3 on RX 7900 XTX, CU mode: 216 VGPRs leave room for seven waves on each of two SIMDs."""
+    return WholeKernel("seb-v/fp32_sgemm_amd", path, 1024, 4, 96, 2, 7 * 2 // 4, 4096 // 8)
+
+
+WHOLE_KERNELS = {"114": _sgemm("src/kernel7_unroll.s"), "115": _sgemm("src/kernel8_batched_gmem.s")}
+
 NOT_EVALUATED = {
     "84": "instruction fetch, which the model leaves out",
     "85": "instruction fetch, which the model leaves out",
     "87": "instruction fetch, which the model leaves out",
     "63": "cycles of the LDS banks, not of a sequence (see tests/cost/test_lds_banks.py)",
-    "114": "whole kernel; its source is not part of this repository",
-    "115": "whole kernel; its source is not part of this repository",
+    "114": "whole kernel of seb-v/fp32_sgemm_amd; give --checkout to evaluate it",
+    "115": "whole kernel of seb-v/fp32_sgemm_amd; give --checkout to evaluate it",
     "150": "whole kernel; its source is not part of this repository",
     "151": "whole kernel; its source is not part of this repository",
     "156": "whole kernel; its source is not part of this repository",
@@ -142,13 +167,15 @@ def _mi250_full_occupancy() -> dict[str, Sequence]:
 
 
 def _w7900_loops() -> dict[str, Sequence]:
+    def loop(*body: str, parameter: bool = False) -> Sequence:
+        return Sequence((*body, *_LOOP), wave_size=32, active_simds=1, parameter=parameter)
+
     load = ("ds_load_b32 v2, v3", "s_waitcnt lgkmcnt(0)", "v_add_nc_u32_e32 v0, v2, v0")
-    one = {"wave_size": 32, "active_simds": 1}
     return {
-        "108": Sequence((*("s_add_i32 s5, s5, 1",) * 16, *_LOOP), parameter=True, **one),
-        "109": Sequence((*("v_add_nc_u32_e32 v0, 1, v0",) * 16, *_LOOP), **one),
-        "111": Sequence((*load * 4, *_LOOP), parameter=True, **one),
-        "112": Sequence(("s_barrier", "v_add_nc_u32_e32 v0, 1, v0", *_LOOP), parameter=True, **one),
+        "108": loop(*("s_add_i32 s5, s5, 1",) * 16, parameter=True),
+        "109": loop(*("v_add_nc_u32_e32 v0, 1, v0",) * 16),
+        "111": loop(*load * 4, parameter=True),
+        "112": loop("s_barrier", "v_add_nc_u32_e32 v0, 1, v0", parameter=True),
     }
 
 
