@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from asmevo_gate.errors import GateError, UsageError
@@ -70,13 +71,22 @@ class Repository:
         self.git_dir = Path(os.fsdecode(git_dir))
         self.root = Path(os.fsdecode(root))
 
-    def run(self, *arguments: str, standard_input: bytes = b"", accept: tuple[int, ...] = (0,)) -> bytes:
-        """What a git command prints.
+    def run(
+        self,
+        *arguments: str,
+        standard_input: bytes = b"",
+        accept: tuple[int, ...] = (0,),
+        timeout: int = TIMEOUT_SECONDS,
+        environment: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """What a git command prints. ``timeout`` is in seconds; ``environment`` adds to that of git.
 
         Raises:
-            GateError: git ends with a status that is not in ``accept``.
+            GateError: git ends with a status that is not in ``accept``, or takes too long.
         """
-        status, out, err = self._call(*arguments, standard_input=standard_input)
+        status, out, err = self._call(
+            *arguments, standard_input=standard_input, timeout=timeout, environment=environment
+        )
         if status not in accept:
             raise GateError(f"git {arguments[0]} failed: {_message(err)}", "check the repository with: git fsck")
         return out
@@ -173,15 +183,21 @@ class Repository:
         status, out, _ = self._call("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
         return out.decode("ascii").strip() if status == 0 else None
 
-    def _call(self, *arguments: str, standard_input: bytes = b"") -> tuple[int, bytes, bytes]:
+    def _call(
+        self,
+        *arguments: str,
+        standard_input: bytes = b"",
+        timeout: int = TIMEOUT_SECONDS,
+        environment: Mapping[str, str] | None = None,
+    ) -> tuple[int, bytes, bytes]:
         try:
             done = subprocess.run(
                 ["git", *arguments],
                 cwd=self.directory,
-                env=git_environment(),
+                env={**git_environment(), **(environment or {})},
                 input=standard_input,
                 capture_output=True,
-                timeout=TIMEOUT_SECONDS,
+                timeout=timeout,
                 check=False,
             )
         except FileNotFoundError as error:
@@ -192,7 +208,7 @@ class Repository:
             raise GateError("not a directory", file=str(self.directory)) from error
         except subprocess.TimeoutExpired as error:
             raise GateError(
-                f"git {arguments[0]} took longer than {TIMEOUT_SECONDS} s",
+                f"git {arguments[0]} took longer than {timeout} s",
                 "run it by hand to see what it waits for",
             ) from error
         return done.returncode, done.stdout, done.stderr
