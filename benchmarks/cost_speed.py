@@ -1,6 +1,6 @@
 """How long the cost model takes beside llvm-mca, on loop bodies of 5,000 instructions.
 
-    python benchmarks/cost_speed.py            writes benchmarks/results/cost_speed.json and .md
+    python -m benchmarks.cost_speed            writes benchmarks/results/cost_speed.json and .md
 
 llvm-mca runs with -iterations=10, as a process (its start is taken off: the same process on a body of one
 instruction). The model's time is that of the Python call, without the start of the interpreter: once for decoded
@@ -156,7 +156,7 @@ def markdown(report: dict[str, Any]) -> str:
     lines = [
         "# Speed of the cost model beside llvm-mca",
         "",
-        f"Made by `python benchmarks/cost_speed.py`: loop bodies of {INSTRUCTIONS} instructions, CPU time,",
+        f"Made by `python -m benchmarks.cost_speed`: loop bodies of {INSTRUCTIONS} instructions, CPU time,",
         f"best of {RUNS} runs; llvm-mca with -iterations=10, the start of its process taken off.",
         "`from text` decodes with nothing remembered.",
         "",

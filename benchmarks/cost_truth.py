@@ -1,7 +1,7 @@
 """Hold the cost model, and llvm-mca beside it, against published hardware measurements.
 
-    python benchmarks/cost_truth.py            writes benchmarks/results/cost_truth.json and .md
-    python benchmarks/cost_truth.py --checkout DIR      also whole kernels, from a checkout of their repository
+    python -m benchmarks.cost_truth            writes benchmarks/results/cost_truth.json and .md
+    python -m benchmarks.cost_truth --checkout DIR      also whole kernels, from a checkout of their repository
 
 The rows are ``data/measured_cycles.csv`` (published measurements with their sources), the sequences
 ``measured_sequences.py``. llvm-mca runs in the same process run, on the same text; its unit is one clk on RDNA and four
@@ -23,9 +23,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from measured_sequences import NOT_EVALUATED, WHOLE_KERNELS, WINDOWS, Sequence, WholeKernel, sequences
-
 from asmevo_gate.cost.block import BlockCost, block_cost
 from asmevo_gate.cost.fingerprint import load_fingerprint
 from asmevo_gate.cost.interval import high_of, low_of
@@ -36,6 +33,14 @@ from asmevo_gate.isa.targets import find_target
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.source.options import SourceOptions
 from asmevo_gate.source.parser import parse_source
+from benchmarks.measured_sequences import (
+    NOT_EVALUATED,
+    WHOLE_KERNELS,
+    WINDOWS,
+    Sequence,
+    WholeKernel,
+    sequences,
+)
 
 HERE = Path(__file__).resolve().parent
 COMPUTE = ("alu", "matrix", "lds", "loop")
@@ -71,7 +76,7 @@ def mca(target: str, body: Iterable[str]) -> float | None:
     found = re.search(r"Total Cycles:\s+(\d+)", run.stdout)
     if run.returncode or not found:
         return None
-    return int(found[1]) / MCA_ITERATIONS * load_fingerprint(target).issue["turn_clk"].number
+    return float(found[1]) / MCA_ITERATIONS * load_fingerprint(target).issue["turn_clk"].number
 
 
 def evaluate(row: dict[str, str], sequence: Sequence) -> dict[str, Any]:
@@ -191,7 +196,7 @@ def markdown(report: dict[str, Any]) -> str:
     lines = [
         "# Cost model against published measurements",
         "",
-        "Made by `python benchmarks/cost_truth.py`. Error: (estimate - measured) / measured.",
+        "Made by `python -m benchmarks.cost_truth`. Error: (estimate - measured) / measured.",
         "Rows marked * are quoted by the fingerprint itself: they show that a figure is used, they predict nothing.",
         "",
         "| rows | number | median error | mean error | llvm-mca median | llvm-mca mean |",

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asmevo_gate.analysis.loops import Loop, loop_depths, natural_loops, reverse_postorder
+from asmevo_gate.analysis.resources import kernel_resources
 from asmevo_gate.cost.block import BlockCost, body_cost
 from asmevo_gate.cost.body import Body
 from asmevo_gate.cost.explain import throughput_words, worst_case
 from asmevo_gate.cost.interval import Cycles, low_of
 from asmevo_gate.cost.load import Load, Shared, share
 from asmevo_gate.cost.timing import Timing, timing_for
-from asmevo_gate.program.model import Block, Function
+from asmevo_gate.program.model import Block, Function, Program
 
 
 @dataclass(frozen=True)
@@ -88,22 +89,35 @@ class KernelCost:
         return max(deepest, key=lambda loop: low_of(loop.cycles), default=None)
 
 
-def kernel_cost(function: Function, occupancy: int = 1) -> KernelCost:
-    """The cost of every block and loop of a function, and of the longest way through it.
-
-    Args:
-        occupancy: waves on each SIMD (see :mod:`asmevo_gate.analysis.occupancy`).
+def program_costs(program: Program) -> tuple[KernelCost, ...]:
+    """The cost of every kernel and device function of a file, each at its own occupancy.
 
     Raises:
         UsageError: there is no fingerprint for the target.
     """
-    return _Costs(function, max(1, occupancy)).kernel()
+    return tuple(kernel_cost(function) for function in program.functions)
+
+
+def kernel_cost(function: Function, occupancy: int | None = None) -> KernelCost:
+    """The cost of every block and loop of a function, and of the longest way through it.
+
+    Args:
+        occupancy: waves on each SIMD; what the function's descriptor allows when not given, one where that is not
+            known (the result says so).
+
+    Raises:
+        UsageError: there is no fingerprint for the target.
+    """
+    if occupancy is None:
+        occupancy = kernel_resources(function).occupancy_waves_per_simd
+    return _Costs(function, occupancy).kernel()
 
 
 class _Costs:
-    def __init__(self, function: Function, waves: int) -> None:
+    def __init__(self, function: Function, occupancy: int | None) -> None:
         self._function = function
-        self._waves = waves
+        self._waves = max(1, occupancy or 1)
+        self._assumed = () if occupancy is not None else ("occupancy is not known; taken as one wave a SIMD",)
         self._timing: Timing = timing_for(function.target.name, function.wave_size)
         self._loops = natural_loops(function.blocks)
         self._order = reverse_postorder(function.blocks)
@@ -132,7 +146,7 @@ class _Costs:
             function.name, function.target.name, function.wave_size, self._waves, blocks, loops, shared.cycles,
             shared.ipc, load.instructions, self._hottest(way, loops),
             tuple(dict.fromkeys(text for cost in self._costs for text in cost.not_modelled)),
-            tuple(dict.fromkeys(text for cost in self._costs for text in cost.assumptions)),
+            (*self._assumed, *dict.fromkeys(text for cost in self._costs for text in cost.assumptions)),
             tuple(block.number for block in function.blocks if block.number not in self._place),
         )  # fmt: skip
 

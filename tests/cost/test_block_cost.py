@@ -6,7 +6,7 @@ import pytest
 
 from asmevo_gate.cost.block import block_cost
 from asmevo_gate.cost.fingerprint import load_fingerprint
-from asmevo_gate.cost.interval import Interval, in_words
+from asmevo_gate.cost.interval import Interval, in_words, low_of
 from asmevo_gate.errors import GateError
 from asmevo_gate.isa.instruction import NotDecoded
 from asmevo_gate.program.model import Instruction
@@ -168,8 +168,8 @@ class TestWaves:
 
     def test_more_waves_never_take_less_time(self) -> None:
         text = f"{MFMA}\nv_exp_f32_e32 v9, v8\nds_read_b32 v7, v6\ns_waitcnt lgkmcnt(0)"
-        clk = [cost("gfx942", text, waves).cycles for waves in range(1, 9)]
-        assert clk == sorted(clk, key=float)
+        clk = [low_of(cost("gfx942", text, waves).cycles) for waves in range(1, 9)]
+        assert clk == sorted(clk)
 
     def test_a_wave_size_that_the_gpu_lacks_is_refused(self) -> None:
         with pytest.raises(GateError, match="no waves of 32 lanes"):

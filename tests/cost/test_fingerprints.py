@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
+import asmevo_gate
 from asmevo_gate.analysis.occupancy import waves_by_vgprs
 from asmevo_gate.cost.fingerprint import (
     Leaf,
@@ -194,6 +195,19 @@ def test_unknown_gpu_is_refused() -> None:
 
 def test_files_are_found_in_a_checkout() -> None:
     assert (data_directory() / "gfx942.json").is_file()
+
+
+def test_files_of_an_installed_package_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "asmevo_gate"
+    for place in (package / "data" / "microarch", tmp_path / "microarch"):
+        (place / "compiled").mkdir(parents=True)
+    monkeypatch.setattr(asmevo_gate, "__file__", str(package / "__init__.py"))
+    assert data_directory() == package / "data" / "microarch" / "compiled"
+    (package / "data" / "microarch" / "compiled").rmdir()
+    assert data_directory() == tmp_path / "microarch" / "compiled"
+    (tmp_path / "microarch" / "compiled").rmdir()
+    with pytest.raises(GateError, match="missing"):
+        data_directory()
 
 
 def test_figures_of_all_sources_bound_a_leaf() -> None:

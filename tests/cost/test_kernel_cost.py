@@ -7,8 +7,12 @@ import json
 import pytest
 
 from asmevo_gate.cost.interval import Interval, low_of
-from asmevo_gate.cost.kernel import KernelCost, kernel_cost
+from asmevo_gate.cost.kernel import KernelCost, kernel_cost, program_costs
 from asmevo_gate.cost.summary import cost_document, cost_lines
+from asmevo_gate.isa.targets import find_target
+from asmevo_gate.program.builder import build_program
+from asmevo_gate.source.options import SourceOptions
+from asmevo_gate.source.parser import parse_source
 from tests.cost.programs import cost, function
 
 STRAIGHT = """
@@ -56,11 +60,11 @@ kernel:
   s_mov_b32 s0, 0
 loop:
   global_load_dword v0, v[2:3], off
-  s_cbranch_execz done
+  s_cbranch_execz finish
   s_waitcnt vmcnt(0)
   v_add_f32_e32 v1, v0, v1
   s_branch loop
-done:
+finish:
   s_endpgm
 """
 
@@ -195,6 +199,40 @@ def test_lines_for_people_name_loops_and_what_is_assumed() -> None:
     lines = list(cost_lines(of(NESTED + "\n  s_barrier\n")))
     assert lines[0] == "kernel (gfx942, wave64, 1 wave a SIMD)"
     assert any(line.startswith("    loop inner (lines 7-10): 32 clk an iteration") for line in lines)
+
+
+DESCRIBED = """
+kernel:
+  v_mov_b32_e32 v0, v1
+  s_endpgm
+.rodata
+.amdhsa_kernel kernel
+  .amdhsa_next_free_vgpr 128
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_accum_offset 128
+.end_amdhsa_kernel
+"""
+
+
+def test_the_descriptor_decides_the_waves() -> None:
+    assert kernel_cost(function("gfx942", DESCRIBED)).waves == 4
+
+
+def test_without_a_descriptor_one_wave_is_assumed_and_said() -> None:
+    found = kernel_cost(function("gfx942", STRAIGHT))
+    assert found.waves == 1
+    assert found.assumptions[0] == "occupancy is not known; taken as one wave a SIMD"
+    assert of(STRAIGHT).assumptions == ()
+
+
+def test_every_function_of_a_file_has_a_cost() -> None:
+    source = parse_source(
+        "two.s",
+        STRAIGHT + DESCRIBED.replace("kernel:", "other:").replace("kernel kernel", "kernel other"),
+        SourceOptions(),
+    )
+    names = [cost.name for cost in program_costs(build_program(source, find_target("gfx942")))]
+    assert names == ["kernel", "other"]
 
 
 @pytest.mark.parametrize("target", ["gfx900", "gfx90a", "gfx942", "gfx950"])

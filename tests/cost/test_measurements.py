@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import csv
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from benchmarks import cost_truth
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
 def report() -> dict[str, Any]:
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        truth = importlib.import_module("cost_truth")
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    original = truth.mca
-    truth.mca = lambda target, body: None  # the comparison takes a minute and is the benchmark's business
-    try:
-        result: dict[str, Any] = truth.run()
-    finally:
-        truth.mca = original
-    return result
+    with pytest.MonkeyPatch.context() as patch:
+        # The comparison with llvm-mca takes a minute and is the benchmark's business.
+        patch.setattr(cost_truth, "mca", lambda target, body: None)
+        return cost_truth.run()
 
 
 def test_every_row_is_evaluated_or_left_out_with_a_reason(report: dict[str, Any]) -> None:
