@@ -43,6 +43,7 @@ def _finding(found: FoundViolation, source: Source, severities: Mapping[str, Sev
         producer=_location(violation.producer, source) if violation.producer else None,
         path=tuple(_location(instruction, source) for instruction in violation.path),
         macro=_macro_chain(violation, source),
+        insertion="" if violation.frames else violation.insertion,
         gpu=gpu,
         text=_line_at(source, outer),
         fingerprint=digest(rule_id, found.kernel, gpu, _normalised(violation.context or text)),

@@ -81,6 +81,8 @@ class Finding(msgspec.Struct, frozen=True):
     """The reason given in a suppression comment; a suppressed finding never decides the verdict."""
     text: str = ""
     """The line as it stands in ``file``, so that ``column`` points into it; empty when it is not known."""
+    insertion: str = ""
+    """A statement that repairs it on a line of its own before ``line``; empty where no single statement does."""
     gpu: str = ""
     """The target that the rule was checked for; empty for a finding that holds on every target."""
 

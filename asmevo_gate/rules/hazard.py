@@ -56,12 +56,25 @@ class Hazard(Rule):
                 frames=found.consumer.statement.frames,
                 message=_message(found),
                 repair=found.edge.repair,
+                insertion=_insertion(found),
                 producer=found.producer,
                 path=found.through[1:-1] if len(found.through) > 2 else (),
                 severity=found.edge.severity,
                 rule=found.edge.rule,
                 context=f"{found.producer.statement.text if found.producer else ''} -> {found.consumer.statement.text}",
             )
+
+
+_LONGEST_NOP = 8
+"""Wait states of the longest ``s_nop`` that every GPU has (``s_nop 7``)."""
+
+
+def _insertion(found: HazardViolation) -> str:
+    """The ``s_nop`` that adds the missing wait states; empty where the distance is not counted in wait states."""
+    if found.edge.unit != "wait_states" or found.found is None or found.needed is None:
+        return ""
+    missing = found.needed - found.found
+    return f"s_nop {missing - 1}" if 0 < missing <= _LONGEST_NOP else ""
 
 
 def _message(found: HazardViolation) -> str:

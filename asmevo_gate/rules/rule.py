@@ -51,6 +51,8 @@ class Violation:
     """Overrides the rule's severity for this violation."""
     context: str = ""
     """Normalised instruction context for the fingerprint; the statement's own text when empty."""
+    insertion: str = ""
+    """A statement that repairs it on a line of its own before the place; empty where no single statement does."""
     rule: str | None = None
     """Id of the violated edge, for a rule that stands for a family of data-driven edges."""
 

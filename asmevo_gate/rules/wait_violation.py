@@ -22,6 +22,7 @@ def violations_of(facts: KernelFacts, access: str) -> Iterator[Violation]:
                 frames=statement.frames,
                 message=_message(one),
                 repair=_repair(one, facts.kernel),
+                insertion="" if one.barrier else wait_text(one.counter, one.required, facts.kernel.target),
                 producer=one.producer,
                 path=one.path,
                 severity=None if one.certain else "warning",
