@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from itertools import repeat
+from collections.abc import Callable
 
 from asmevo_gate.errors import LimitError
 from asmevo_gate.source import conditionals
-from asmevo_gate.source.buffers import BodyBuffer, Buffer, FileBuffer
-from asmevo_gate.source.conditionals import ConditionalStack
+from asmevo_gate.source.buffers import Buffer, FileBuffer
 from asmevo_gate.source.expressions import ExpressionError, UnresolvedError
-from asmevo_gate.source.includes import IncludeReader, IncludeRefusedError
-from asmevo_gate.source.lines import Form, Piece, blank_comments, logical_lines, pieces_of, unterminated
-from asmevo_gate.source.macro_arguments import Argument, MacroError, parse_arguments
-from asmevo_gate.source.macros import Body, Macro, compile_body, fill, parse_definition
-from asmevo_gate.source.operands import OperandEvaluator
+from asmevo_gate.source.includes import IncludeRefusedError
+from asmevo_gate.source.lines import Form, Piece, blank_comments, logical_lines, unterminated
+from asmevo_gate.source.macro_directives import MacroDirectives
 from asmevo_gate.source.options import SourceOptions
-from asmevo_gate.source.registers_seen import RegistersSeen
-from asmevo_gate.source.sections import DATA_DIRECTIVES, SectionStack
+from asmevo_gate.source.sections import DATA_DIRECTIVES
 from asmevo_gate.source.sections import DIRECTIVES as SECTION_DIRECTIVES
-from asmevo_gate.source.statement import Frame, Kind, Place, Source, SourceProblem, Statement
-from asmevo_gate.source.symbols import NEXT_FREE_SGPR, NEXT_FREE_VGPR, SymbolTable, predefined_symbols
+from asmevo_gate.source.statement import Frame, Kind, Place, Source, Statement
+from asmevo_gate.source.symbols import predefined_symbols
 
 RAW_BLOCKS = {
     ".amdgpu_metadata": ".end_amdgpu_metadata",
@@ -32,42 +26,14 @@ RAW_BLOCKS = {
 }
 """Directives whose block is kept as one statement: opening -> closing."""
 
-_REPEAT_OPENINGS = frozenset({".rep", ".rept", ".irp", ".irpc"})
 _SILENT = frozenset({".print", ".warning", ".macros_on", ".macros_off"})
 
 
-class Assembly:
-    """The state of one run over one file."""
+class Assembly(MacroDirectives):
+    """One run over one file."""
 
     def __init__(self, path: str, text: str, options: SourceOptions) -> None:
-        self._path = path
-        self._text = text
-        self._options = options
-        self._limits = options.limits
-        self._deadline = time.monotonic() + options.limits.seconds
-        self._statements: list[Statement] = []
-        self._problems: list[SourceProblem] = []
-        self._seen_problems: set[tuple[str, Place]] = set()
-        self._files: dict[str, str] = {}
-        self._symbols = SymbolTable(
-            options.limits, {NEXT_FREE_VGPR: 0, NEXT_FREE_SGPR: 0, **options.predefined, **options.defines}
-        )
-        self._operands = OperandEvaluator(self._symbols, options.limits)
-        self._registers = RegistersSeen(self._statements, self._symbols)
-        self._includes = IncludeReader(options)
-        self._sections = SectionStack()
-        self._conditionals = ConditionalStack()
-        self._macros: dict[str, Macro] = {}
-        self._altmacro = False
-        self._uses = 0
-        self._lines = 0
-        self._characters = 0
-        self._buffers: list[Buffer] = []
-        self._memo: dict[str, tuple[Piece, ...]] = {}
-        self._evaluate_always = bool(options.defines)
-        """False while no symbol can stand in an operand."""
-        self._late: list[int] = []
-        """Statements that may use symbols defined further down."""
+        super().__init__(path, text, options)
         self._directives: dict[str, Callable[[str, Place, Buffer], None]] = {
             ".set": self._assign_by_directive,
             ".equ": self._assign_by_directive,
@@ -176,43 +142,6 @@ class Assembly:
                 evaluate_always = self._evaluate_always
         buffer.next = index
 
-    def _cut(self, line: str) -> tuple[Piece, ...]:
-        if len(line) > self._limits.line_characters:
-            raise self._limit(f"a line has more than {self._limits.line_characters} characters (limit line_characters)")
-        if len(self._memo) > 100_000:
-            self._memo.clear()
-        pieces = self._memo[line] = pieces_of(line)
-        return pieces
-
-    def _refill(self, buffer: Buffer) -> bool:
-        if time.monotonic() > self._deadline:
-            raise self._limit(f"reading the file takes more than {self._limits.seconds:g} s (limit seconds)")
-        if not buffer.refill():
-            return False
-        self._count(len(buffer.lines), sum(map(len, buffer.lines)))
-        return True
-
-    def _count(self, lines: int, characters: int) -> None:
-        self._lines += lines
-        if self._lines > self._limits.statements:
-            raise self._limit(f"the file expands to more than {self._limits.statements} lines (limit statements)")
-        self._characters += characters
-        if self._characters > self._limits.expanded_characters:
-            raise self._limit(
-                f"the file expands to more than {self._limits.expanded_characters} characters"
-                " (limit expanded_characters)"
-            )
-
-    def _limit(self, message: str) -> LimitError:
-        line: int | None = None
-        if self._buffers:
-            top = self._buffers[-1]
-            frames = top.frames
-            line = frames[0].place.line if frames else None
-            if line is None and top.next and isinstance(top, FileBuffer):
-                line = top.numbers[top.next - 1]
-        return LimitError(message, "raise the limit in the configuration if the file is right", self._path, line)
-
     # Statements
 
     def _statement(self, piece: Piece, place: Place, buffer: Buffer) -> None:
@@ -257,9 +186,6 @@ class Assembly:
         kind = Kind.DATA if is_data and self._sections.is_code else Kind.DIRECTIVE
         self._emit(kind, name, rest, text, place, buffer)
 
-    def _emit(self, kind: Kind, name: str, rest: str, text: str, place: Place, buffer: Buffer) -> None:
-        self._statements.append(Statement(kind, name, rest, text, place, buffer.frames, self._sections.current))
-
     def _label(self, name: str, text: str, place: Place, frames: tuple[Frame, ...]) -> None:
         if name.isdigit():
             name = self._symbols.add_numeric_label(name)
@@ -285,16 +211,6 @@ class Assembly:
         self._emit(Kind.DIRECTIVE, name, "\n".join(written) + "\n" if written else "", text, place, buffer)
 
     # Symbols
-
-    def _evaluate_operands(self, rest: str, computed: bool) -> str:
-        if "next_free" in rest:
-            self._registers.update()
-        return self._operands.evaluate(rest, computed)
-
-    def _value(self, text: str) -> int:
-        if "next_free" in text:
-            self._registers.update()
-        return self._symbols.evaluate(text)
 
     def _assign(self, name: str, text: str, place: Place, buffer: Buffer) -> None:
         if "next_free" in text or "next_free" in name:
@@ -363,169 +279,6 @@ class Assembly:
             self._problem("error", f"the condition '{rest[:80]}' is malformed: {error}", "", place, buffer.frames)
         return False
 
-    # Macros and repetitions
-
-    def _define_macro(self, rest: str, place: Place, buffer: Buffer) -> None:
-        body = self._capture(buffer, place, frozenset({".macro"}), frozenset({".endm", ".endmacro"}), ".macro")
-        if body is None:
-            return
-        try:
-            name, parameters = parse_definition(rest)
-        except MacroError as error:
-            self._problem("error", str(error), "", place, buffer.frames)
-            return
-        if name in self._macros:
-            self._problem(
-                "error", f"macro '{name}' is already defined", "remove it first with .purgem", place, buffer.frames
-            )
-            return
-        self._macros[name] = Macro(name, parameters, body)
-
-    def _purge_macro(self, rest: str, place: Place, buffer: Buffer) -> None:
-        if self._macros.pop(rest.strip('"'), None) is None:
-            self._problem("error", f"macro '{rest[:60]}' is not defined", "", place, buffer.frames)
-
-    def _use_macro(self, macro: Macro, rest: str, place: Place, buffer: Buffer) -> None:
-        open_uses = sum(1 for other in self._buffers if other.conditional_depth is not None)
-        if open_uses >= self._limits.macro_depth:
-            raise self._limit(
-                f"macro '{macro.name}' is nested more than {self._limits.macro_depth} levels deep (limit macro_depth)"
-            )
-        try:
-            arguments = parse_arguments(
-                rest, macro.name, macro.parameters, self._value if self._altmacro else None, self._limits
-            )
-            if len(arguments) != len(macro.parameters):
-                raise MacroError(f"macro '{macro.name}' takes {len(macro.parameters)} arguments")
-        except MacroError as error:
-            self._problem("error", str(error), "", place, buffer.frames)
-            return
-        except ExpressionError as error:
-            self._problem("unknown", f"an argument of '{macro.name}' has no value: {error}", "", place, buffer.frames)
-            return
-        if self._altmacro:
-            for line in macro.local_lines:
-                self._problem(
-                    "error",
-                    "LLVM's assembler does not know LOCAL",
-                    "make the label unique with \\@",
-                    macro.body.place(line, 0),
-                    (*buffer.frames, Frame(macro.name, place)),
-                )
-        lines = macro.expand(arguments, self._altmacro, self._uses)
-        self._uses += 1
-        self._push_rounds(iter([lines]), macro.body, Frame(macro.name, place), buffer)
-
-    def _exit_macro(self, rest: str, place: Place, buffer: Buffer) -> None:
-        depth = buffer.conditional_depth
-        if depth is None:
-            self._problem("error", "'.exitm' outside a macro", "", place, buffer.frames)
-            return
-        self._conditionals.unwind(depth)
-        self._buffers.pop()
-
-    def _switch_altmacro_on(self, rest: str, place: Place, buffer: Buffer) -> None:
-        self._altmacro = True
-
-    def _switch_altmacro_off(self, rest: str, place: Place, buffer: Buffer) -> None:
-        self._altmacro = False
-
-    def _repeat(self, rest: str, place: Place, buffer: Buffer) -> None:
-        body = self._capture(buffer, place, _REPEAT_OPENINGS, frozenset({".endr"}), ".rept")
-        if body is None:
-            return
-        try:
-            count = self._value(rest)
-        except ExpressionError as error:
-            self._problem(
-                "unknown" if isinstance(error, UnresolvedError) else "error",
-                f"the count '{rest[:80]}' of '.rept' cannot be evaluated: {error}",
-                "",
-                place,
-                buffer.frames,
-            )
-            return
-        if count < 0:
-            self._problem("error", f"the count of '.rept' is negative ({count})", "", place, buffer.frames)
-            return
-        template = compile_body(body, [], self._altmacro, False)
-        if all("\\" not in line for line in body.lines):
-            rounds: Iterator[list[str]] = repeat(list(body.lines), count)
-        else:
-            rounds = (fill(template, (), 0, number) for number in range(count))
-        self._push_rounds(rounds, body, Frame(".rept", place), buffer)
-
-    def _repeat_over_arguments(self, rest: str, place: Place, buffer: Buffer) -> None:
-        self._repeat_over(".irp", rest, place, buffer)
-
-    def _repeat_over_characters(self, rest: str, place: Place, buffer: Buffer) -> None:
-        self._repeat_over(".irpc", rest, place, buffer)
-
-    def _repeat_over(self, directive: str, rest: str, place: Place, buffer: Buffer) -> None:
-        body = self._capture(buffer, place, _REPEAT_OPENINGS, frozenset({".endr"}), directive)
-        if body is None:
-            return
-        name, comma, values = rest.partition(",")
-        name = name.strip().strip('"')
-        try:
-            if not comma or not name:
-                raise MacroError(f"expected 'name, values' after '{directive}'")
-            arguments = parse_arguments(values, directive, None, self._value if self._altmacro else None, self._limits)
-            if directive == ".irpc":
-                first = arguments[0] if len(arguments) == 1 else None
-                if first is None or first.tokens != 1:
-                    raise MacroError("expected one word after '.irpc'")
-                arguments = [Argument(character, 1) for character in first.text]
-        except (MacroError, ExpressionError) as error:
-            self._problem("error", str(error), "", place, buffer.frames)
-            return
-        template = compile_body(body, [name], self._altmacro, True)
-        instance = self._uses
-        rounds = (fill(template, (argument,), instance, number) for number, argument in enumerate(arguments))
-        self._push_rounds(rounds, body, Frame(directive, place), buffer)
-
-    def _push_rounds(self, rounds: Iterator[list[str]], body: Body, frame: Frame, buffer: Buffer) -> None:
-        if not body.lines:
-            return
-        frames = (*buffer.frames, frame)
-        self._push(BodyBuffer(rounds, body, frames, self._conditionals.depth))
-
-    def _push(self, buffer: Buffer) -> None:
-        if len(self._buffers) >= self._limits.buffer_depth:
-            raise self._limit(
-                f"macros, repetitions and included files are nested more than {self._limits.buffer_depth} levels deep"
-                " (limit buffer_depth)"
-            )
-        self._buffers.append(buffer)
-
-    def _capture(
-        self, buffer: Buffer, place: Place, openings: frozenset[str], endings: frozenset[str], directive: str
-    ) -> Body | None:
-        """The lines from here to the matching end, which is consumed."""
-        first = buffer.next
-        depth = 0
-        for index in range(first, len(buffer.lines)):
-            line = buffer.lines[index]
-            if "." not in line:
-                continue
-            pieces = self._memo.get(line)
-            if pieces is None:
-                pieces = self._cut(line)
-            if not pieces:
-                continue
-            name = pieces[0][1]
-            if name in endings:
-                if depth == 0:
-                    buffer.next = index + 1
-                    return Body(tuple(buffer.lines[first:index]), buffer.places(first))
-                depth -= 1
-            elif name in openings:
-                depth += 1
-        buffer.next = len(buffer.lines)
-        ending = min(endings, key=len)
-        self._problem("error", f"'{directive}' without '{ending}'", f"end it with {ending}", place, buffer.frames)
-        return None
-
     # Files
 
     def _open_file(self, path: str, text: str, frames: tuple[Frame, ...]) -> None:
@@ -579,14 +332,6 @@ class Assembly:
     def _unexpected(self, rest: str, place: Place, buffer: Buffer) -> None:
         written = self._files.get(place.file, "")[place.start : place.end]
         self._problem("error", f"'{written[:40]}' without a beginning", "", place, buffer.frames)
-
-    def _problem(self, severity: str, message: str, repair: str, place: Place, frames: tuple[Frame, ...]) -> None:
-        if (message, place) in self._seen_problems:
-            return
-        self._seen_problems.add((message, place))
-        if len(self._problems) >= self._limits.problems:
-            raise self._limit(f"more than {self._limits.problems} problems in one file (limit problems)")
-        self._problems.append(SourceProblem(severity, message, repair, place, frames))
 
     def _finish(self) -> None:
         if self._conditionals.depth:
