@@ -92,7 +92,9 @@ def _finding(
 ) -> Finding:
     text = lines[message.line - 1] if 0 < message.line <= len(lines) else ""
     words = next((plain for pattern, plain in _PLAIN_WORDS if pattern in message.text), "")
-    said = f"{result.tool.kind} {result.tool.version} rejects this line: {message.text}" + (f" ({words})" if words else "")
+    said = f"{result.tool.kind} {result.tool.version} rejects this line: {message.text}" + (
+        f" ({words})" if words else ""
+    )
     doubtful = result.newer or message.limit_of_tool
     if doubtful:
         said += "; the file is written for a newer assembler than the one at hand, so this may be the tool's limit"

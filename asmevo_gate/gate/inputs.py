@@ -7,10 +7,10 @@ import msgspec
 from asmevo_gate.changes.model import Version
 from asmevo_gate.errors import GateError
 from asmevo_gate.isa.targets import Target
-from asmevo_gate.program.code_object import CodeObject, assembly_text, is_code_object, read_code_objects
+from asmevo_gate.program.code_object import is_code_object
 from asmevo_gate.source.recognise import decode_source
-from asmevo_gate.verify.disassembler import NotDisassembled, disassemble, find_disassembler
-from asmevo_gate.verify.discovery import Tool
+from asmevo_gate.verify.code_object_text import code_object_texts
+from asmevo_gate.verify.disassembler import NotDisassembled
 
 
 class InputText(msgspec.Struct, frozen=True):
@@ -21,6 +21,7 @@ class InputText(msgspec.Struct, frozen=True):
     target: Target | None = None
     problems: tuple[str, ...] = ()
     tool: str | None = None
+    wave_size: int | None = None
 
     @property
     def gpu(self) -> str:
@@ -36,26 +37,10 @@ def input_texts(version: Version) -> tuple[InputText, ...]:
     """
     if not is_code_object(version.data):
         return (InputText(decode_source(version.path, version.data)),)
-    tool = find_disassembler()
-    if isinstance(tool, NotDisassembled):
-        raise GateError(tool.reason, tool.repair, version.path)
-    return tuple(_disassembled(code, tool) for code in read_code_objects(version.data, version.path))
-
-
-def _disassembled(code_object: CodeObject, tool: Tool) -> InputText:
-    instructions = {}
-    wave_size = _wave_size(code_object)
-    for section in code_object.sections:
-        done = disassemble(section.code, code_object.target, tool, wave_size)
-        if isinstance(done, NotDisassembled):
-            raise GateError(f"section {section.name}: {done.reason}", done.repair, code_object.path)
-        instructions[section.name] = done.instructions
-    return InputText(assembly_text(code_object, instructions), code_object.target, code_object.problems, str(tool))
-
-
-def _wave_size(code_object: CodeObject) -> int | None:
-    """The wave size that the kernels agree on; ``None`` leaves the target's default."""
-    flags = {values.get("wavefront_size32") for values in code_object.descriptors.values()}
-    if flags == {1}:
-        return 32
-    return 64 if flags == {0} else None
+    texts = []
+    for found in code_object_texts(version.data, version.path):
+        if isinstance(found, NotDisassembled):
+            raise GateError(found.reason, found.repair, version.path)
+        code_object = found.code_object
+        texts.append(InputText(found.text, code_object.target, code_object.problems, str(found.tool), found.wave_size))
+    return tuple(texts)

@@ -175,7 +175,9 @@ def _check_configuration(
     base = _checked_base(change, base_text, way, changes, graph, profiles)
     enabled = partial(_is_enabled, settings.disabled)
     options = _source_options("head", way, changes)
-    head = check_text(change.path, given.text, way.target, options, way.wave_size, base, enabled, graph, profiles)
+    head = check_text(
+        change.path, given.text, way.target, options, given.wave_size or way.wave_size, base, enabled, graph, profiles
+    )
     severities = settings.severities
     found = findings_of(head, severities)
     if request.assemble and given.target is None and RULE not in settings.disabled:

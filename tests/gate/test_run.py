@@ -13,6 +13,9 @@ from asmevo_gate.gate.baseline import make_baseline, read_baseline
 from asmevo_gate.gate.result import Report
 from asmevo_gate.gate.run import Request, run_gate
 from asmevo_gate.gate.settings import Settings, load_settings
+from asmevo_gate.isa.targets import parse_target
+from asmevo_gate.verify.assembler import Assembled, NotAssembled, assemble, find_assembler
+from asmevo_gate.verify.disassembler import NotDisassembled, find_disassembler
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 WAIT = "  s_waitcnt vmcnt(0)\n  v_fmac_f32"
@@ -175,3 +178,21 @@ def test_a_file_without_a_target_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "k.s").write_text(".text\nk:\n  s_endpgm\n")
     with named_files(["k.s"], tmp_path) as changes, pytest.raises(GateError, match="which GPU"):
         run_gate(changes, Settings(), Request(named=True))
+
+
+def test_a_code_object_is_checked_against_its_base(tmp_path: Path) -> None:
+    assembler = find_assembler(parse_target("gfx90a"))
+    if isinstance(assembler, NotAssembled) or isinstance(find_disassembler(), NotDisassembled):
+        pytest.skip("no AMDGPU assembler and disassembler")
+    git(tmp_path, "init", "-q", "-b", "main")
+    source = (EXAMPLES / "kernels" / "saxpy.s").read_text()
+    for text in (source, source.replace(WAIT, NO_WAIT)):
+        made = assemble(text, parse_target("gfx90a"), assembler)
+        assert isinstance(made, Assembled)
+        (tmp_path / "saxpy.co").write_bytes(made.object)
+        if text is source:
+            commit(tmp_path, "base")
+    report = run_staged(tmp_path)
+    assert rules(report) == ["wait.vmcnt.raw"]
+    assert report.kernels[0].delta is not None
+    assert report.kernels[0].delta["instructions"] == -1
