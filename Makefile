@@ -9,7 +9,7 @@ demo: $(BIN)/asmevo-gate
 	$(BIN)/python tools/demo.py
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 # Lint, types, and generated files that must be fresh.
 check: $(VENV)/.dev

@@ -11,6 +11,7 @@ from asmevo_gate.errors import UsageError
 from asmevo_gate.gate.result import Finding
 
 SCHEMA = "asmevo-gate/baseline/1"
+_ADVICE = "make it with: asmevo-gate baseline write"
 
 
 class KnownFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,15 +42,25 @@ def read_baseline(path: Path) -> Baseline:
     Raises:
         UsageError: the file is missing or malformed; it never counts as an empty baseline.
     """
-    advice = "make it with: asmevo-gate baseline write"
     try:
-        baseline = msgspec.json.decode(path.read_bytes(), type=Baseline)
+        content = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"the baseline cannot be read: {error.strerror}", advice, str(path)) from error
+        raise UsageError(f"the baseline cannot be read: {error.strerror}", _ADVICE, str(path)) from error
+    return parse_baseline(content, str(path))
+
+
+def parse_baseline(content: bytes, name: str) -> Baseline:
+    """The baseline in the bytes of the file ``name``.
+
+    Raises:
+        UsageError: it is malformed.
+    """
+    try:
+        baseline = msgspec.json.decode(content, type=Baseline)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the baseline is malformed: {error}", advice, str(path)) from error
+        raise UsageError(f"the baseline is malformed: {error}", _ADVICE, name) from error
     if baseline.schema != SCHEMA:
-        raise UsageError(f"the baseline has schema '{baseline.schema}', expected '{SCHEMA}'", advice, str(path))
+        raise UsageError(f"the baseline has schema '{baseline.schema}', expected '{SCHEMA}'", _ADVICE, name)
     return baseline
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 from asmevo_gate import __version__
 from asmevo_gate.analysis.loops import loop_depths
 from asmevo_gate.changes.model import Change, ChangeSet, Side
-from asmevo_gate.constraints.files import graph_for
-from asmevo_gate.constraints.model import ConstraintGraph
+from asmevo_gate.constraints.files import graph_for, lay_over
+from asmevo_gate.constraints.model import ConstraintFile, ConstraintGraph
 from asmevo_gate.errors import GateError
 from asmevo_gate.gate.baseline import Baseline
 from asmevo_gate.gate.comparison import mark_new, metric_delta
-from asmevo_gate.gate.data_version import data_version
 from asmevo_gate.gate.compile_check import RULE, assemble_source, assembly_findings
+from asmevo_gate.gate.data_version import data_version
 from asmevo_gate.gate.file_check import CheckedProgram, check_text, kernel_metrics
 from asmevo_gate.gate.findings import findings_of
 from asmevo_gate.gate.inputs import InputText, input_texts
@@ -25,7 +25,7 @@ from asmevo_gate.gate.settings import Settings
 from asmevo_gate.gate.suppressions import apply_suppressions, read_suppressions
 from asmevo_gate.gate.target_choice import Configuration, configurations
 from asmevo_gate.gate.verdict import decide
-from asmevo_gate.isa.targets import target_id
+from asmevo_gate.isa.targets import Target, target_id
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Rule, Severity
 from asmevo_gate.source.options import SourceOptions
@@ -51,6 +51,8 @@ class Request:
     """Also assemble each source file, when an assembler for its GPU is at hand."""
     command: str = ""
     """The command line, for the reproduce line of reports."""
+    constraints: Mapping[str, ConstraintFile] = field(default_factory=dict)
+    """The project's own constraint files by path, laid over the shipped ones in this order."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def _check_configuration(
     settings: Settings,
     request: Request,
 ) -> _FileResult:
-    graph = graph_for(way.target, request.rocm or "")
+    graph = _graph(way.target, request)
     profiles = frozenset(settings.profiles)
     base = _checked_base(change, base_text, way, changes, graph, profiles)
     enabled = partial(_is_enabled, settings.disabled)
@@ -183,6 +185,7 @@ def _check_configuration(
     if request.assemble and given.target is None and RULE not in settings.disabled:
         assembled = assemble_source(head.program.source, way)
         found += assembly_findings(head.program.source, way, assembled, found)
+    found = tuple(finding for finding in found if finding.rule not in settings.disabled)
     findings = apply_suppressions(change.path, found, read_suppressions(given.text))
     base_kernels: dict[str, KernelFacts] = {}
     if base is not None:
@@ -191,6 +194,13 @@ def _check_configuration(
         base_kernels = {facts.kernel.name: facts for facts in base.kernels}
     kernels = tuple(_kernel_reports(head, base_kernels))
     return _FileResult(findings, kernels, Coverage(head.instructions, head.modelled, head.unknown))
+
+
+def _graph(target: Target, request: Request) -> ConstraintGraph:
+    graph = graph_for(target, request.rocm or "")
+    for path, project in request.constraints.items():
+        graph = lay_over(graph, project, path)
+    return graph
 
 
 def _is_enabled(disabled: frozenset[str], rule: Rule) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from asmevo_gate.isa.instruction import Operand
+from asmevo_gate.isa.instruction import Decoded, Operand
 from asmevo_gate.isa.registers import AGPR, SGPR, TTMP, VGPR, interval_name
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.rules.facts import KernelFacts
@@ -45,21 +45,38 @@ class TupleAlignment(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Operands whose first register is not a multiple of what their tuple needs."""
         target = facts.kernel.target
+        memo: dict[int, list[tuple[str, str]]] = {}
         for instruction in facts.kernel.instructions:
-            if instruction.decoded is None:
+            decoded = instruction.decoded
+            if decoded is None:
                 continue
-            for operand in instruction.decoded.operands:
-                step, number = _alignment(operand, target)
-                if operand.length > 1 and number % step:
-                    name = interval_name(operand.start, operand.length)
-                    yield Violation(
-                        place=instruction.statement.place,
-                        frames=instruction.statement.frames,
-                        message=f"{name} starts at {number}, but on {target.name} a tuple of "
-                        f"{32 * operand.length} bits must start at a multiple of {step}",
-                        repair=f"use {interval_name(operand.start + step - number % step, operand.length)}, "
-                        f"or {interval_name(operand.start - number % step, operand.length)}",
-                    )
+            faults = memo.get(id(decoded))
+            if faults is None:
+                faults = memo[id(decoded)] = list(_faults(decoded, target))
+            for message, repair in faults:
+                yield Violation(
+                    place=instruction.statement.place,
+                    frames=instruction.statement.frames,
+                    message=message,
+                    repair=repair,
+                )
+
+
+def _faults(decoded: Decoded, target: Target) -> Iterator[tuple[str, str]]:
+    """Message and repair for each tuple of an instruction that is not aligned."""
+    for operand in decoded.operands:
+        if operand.length < 2:
+            continue
+        step, number = _alignment(operand, target)
+        if number % step:
+            name = interval_name(operand.start, operand.length)
+            below = interval_name(operand.start - number % step, operand.length)
+            above = interval_name(operand.start + step - number % step, operand.length)
+            yield (
+                f"{name} starts at {number}, but on {target.name} a tuple of {32 * operand.length} bits must start at a "
+                f"multiple of {step}",
+                f"use {above}, or {below}",
+            )
 
 
 def _alignment(operand: Operand, target: Target) -> tuple[int, int]:
