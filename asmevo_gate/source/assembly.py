@@ -26,6 +26,7 @@ RAW_BLOCKS = {
 }
 """Directives whose block is kept as one statement: opening -> closing."""
 
+_ASSIGNMENTS = frozenset({".set", ".equ", ".equiv"})
 _SILENT = frozenset({".print", ".warning", ".macros_on", ".macros_off"})
 
 
@@ -35,9 +36,6 @@ class Assembly(MacroDirectives):
     def __init__(self, path: str, text: str, options: SourceOptions) -> None:
         super().__init__(path, text, options)
         self._directives: dict[str, Callable[[str, Place, Buffer], None]] = {
-            ".set": self._assign_by_directive,
-            ".equ": self._assign_by_directive,
-            ".equiv": self._assign_once,
             ".macro": self._define_macro,
             ".purgem": self._purge_macro,
             ".exitm": self._exit_macro,
@@ -159,6 +157,8 @@ class Assembly(MacroDirectives):
         elif form is Form.INSTRUCTION:
             evaluated = self._evaluate_operands(rest, computed)
             self._emit(Kind.INSTRUCTION, name, evaluated, f"{name} {evaluated}".rstrip(), place, buffer)
+        elif lower in _ASSIGNMENTS:
+            self._assign_by_directive(lower, rest, text, place, buffer)
         elif lower in self._directives:
             self._directives[lower](rest, place, buffer)
         elif lower in RAW_BLOCKS:
@@ -229,22 +229,17 @@ class Assembly(MacroDirectives):
             return
         self._evaluate_always = True
 
-    def _assign_by_directive(self, rest: str, place: Place, buffer: Buffer) -> None:
+    def _assign_by_directive(self, directive: str, rest: str, text: str, place: Place, buffer: Buffer) -> None:
         name, comma, expression = (part.strip() for part in rest.partition(","))
         name = name.strip('"')
         if not comma or not name:
             self._problem("error", f"expected 'name, expression' instead of '{rest[:60]}'", "", place, buffer.frames)
             return
-        self._assign(name, expression, place, buffer)
-        written = f".set {name}, {expression}"
-        self._emit(Kind.ASSIGNMENT, name, expression, written, place, buffer)
-
-    def _assign_once(self, rest: str, place: Place, buffer: Buffer) -> None:
-        name = rest.partition(",")[0].strip().strip('"')
-        if self._symbols.is_symbol(name) or self._symbols.is_label(name):
+        if directive == ".equiv" and (self._symbols.is_symbol(name) or self._symbols.is_label(name)):
             self._problem("error", f"redefinition of '{name}'", "use .set to change a symbol", place, buffer.frames)
             return
-        self._assign_by_directive(rest, place, buffer)
+        self._assign(name, expression, place, buffer)
+        self._emit(Kind.ASSIGNMENT, name, expression, text, place, buffer)
 
     # Conditionals
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from asmevo_gate.source.expressions import ExpressionError, parse_expression
+from asmevo_gate.source.expressions import parse_expression
 from asmevo_gate.source.lines import NAME
 from asmevo_gate.source.options import SourceLimits
 
@@ -186,6 +186,3 @@ def _after_blanks(text: str, position: int) -> int:
     match = _BLANKS.match(text, position)
     assert match is not None
     return match.end()
-
-
-__all__ = ["Argument", "ExpressionError", "MacroError", "Parameter", "parse_argument", "parse_arguments"]
