@@ -7,10 +7,13 @@ parser allows: blanks inside brackets, a missing comma between registers, commas
 from __future__ import annotations
 
 import re
-import struct
 from typing import NamedTuple
 
+from asmevo_gate.errors import LimitError
 from asmevo_gate.isa.registers import AGPR, PAIRS, SGPR, SPECIAL, TTMP, VGPR, Bank
+from asmevo_gate.source.expressions import ExpressionError, UnresolvedError, parse_expression
+from asmevo_gate.source.expressions import evaluate as evaluate_expression
+from asmevo_gate.source.options import SourceLimits
 
 
 class Slot(NamedTuple):
@@ -132,7 +135,7 @@ def split(text: str) -> Tokens:
         if key and not word.startswith("["):
             last_key, expects = key["key"], False
             modifiers[last_key] = key["value"]
-        elif word in FLAG_MODIFIERS and operands:
+        elif word in FLAG_MODIFIERS and not (word == "a16" and operands and expects and last_key is None):
             last_key, expects = word, False
             modifiers[word] = ""
         elif last_key is not None and (_CONTINUES.match(word) or _unfinished(modifiers[last_key], word)):
@@ -257,81 +260,31 @@ def _list(text: str) -> Slot:
 
 def _value(text: str) -> Slot:
     if _NUMBER.match(text):
-        return Slot(
-            value=int(text, 0) if not re.match(r"[-+]?0\d", text) else int(text, 8 if text.isdigit() else 10)
-        )
+        return Slot(value=int(text, 0) if not re.match(r"[-+]?0\d", text) else int(text, 8 if text.isdigit() else 10))
     if _FLOAT.match(text):
         return Slot(value=float(text))
     number = evaluate(text)
     return Slot(value=number)
 
 
-_TOKEN = re.compile(r"\s*(?:(0x[0-9a-fA-F]+|0b[01]+|\d+)|(<<|>>|[-+*/%()&|^~]))")
-_PRECEDENCE = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
-_MAX_EXPRESSION = 256
+_LIMITS = SourceLimits()
+_MAX_EXPRESSION = 1024
+"""The longest index or number expression, in characters."""
 
 
 def evaluate(text: str) -> int | None:
     """The value of an integer expression; ``None`` when it is none, is too long, or needs a symbol."""
-    if len(text) > _MAX_EXPRESSION:
-        return None
-    tokens: list[str] = []
-    position = 0
     text = text.strip()
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if not match:
-            return None
-        tokens.append(match[1] or match[2])
-        position = match.end()
-    try:
-        value, rest = _binary(tokens, 0, 0, 0)
-    except (IndexError, ValueError, ZeroDivisionError, RecursionError):
+    if text.isdigit() and len(text) < 10 and (text[0] != "0" or len(text) == 1):
+        return int(text)
+    if not text or len(text) > _MAX_EXPRESSION:
         return None
-    return value if rest == len(tokens) and -(1 << 64) < value < 1 << 64 else None
+    try:
+        parsed = parse_expression(text, 0, _LIMITS)
+        return evaluate_expression(parsed.postfix, _no_symbol) if not text[parsed.end :].strip() else None
+    except (ExpressionError, LimitError):
+        return None
 
 
-def _binary(tokens: list[str], position: int, level: int, depth: int) -> tuple[int, int]:
-    if depth > 50:
-        raise ValueError("too deep")
-    left, position = _unary(tokens, position, depth)
-    while position < len(tokens) and _PRECEDENCE.get(tokens[position], 0) > level:
-        operator = tokens[position]
-        right, position = _binary(tokens, position + 1, _PRECEDENCE[operator], depth + 1)
-        left = _apply(operator, left, right)
-    return left, position
-
-
-def _unary(tokens: list[str], position: int, depth: int) -> tuple[int, int]:
-    token = tokens[position]
-    if token == "(":
-        value, position = _binary(tokens, position + 1, 0, depth + 1)
-        if tokens[position] != ")":
-            raise ValueError("unbalanced")
-        return value, position + 1
-    if token in "-+~":
-        value, position = _unary(tokens, position + 1, depth + 1) if depth < 50 else (_too_deep(), 0)
-        return (-value if token == "-" else ~value if token == "~" else value), position
-    return int(token, 0), position + 1
-
-
-def _too_deep() -> int:
-    raise ValueError("too deep")
-
-
-def _apply(operator: str, left: int, right: int) -> int:
-    if operator in ("<<", ">>"):
-        if not 0 <= right < 64:
-            raise ValueError("shift out of range")
-        return left << right if operator == "<<" else left >> right
-    if operator in ("/", "%"):
-        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-        return quotient if operator == "/" else left - quotient * right
-    result = {"+": left + right, "-": left - right, "*": left * right, "&": left & right, "|": left | right}
-    return result[operator] if operator in result else left ^ right
-
-
-def float_bits(value: float, width: int) -> int:
-    """The bit pattern of a float literal in 16, 32 or 64 bits (IEEE 754)."""
-    code = {16: "<e", 32: "<f", 64: "<d"}[width]
-    return int.from_bytes(struct.pack(code, value), "little")
+def _no_symbol(name: str) -> int:
+    raise UnresolvedError(name)
