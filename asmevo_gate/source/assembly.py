@@ -122,7 +122,7 @@ class Assembly(MacroDirectives):
                 if form is instruction and not ignore and name not in macros:
                     if computed or evaluate_always:
                         evaluated = self._evaluate_operands(rest, computed)
-                        if evaluated is not rest:
+                        if evaluated != rest:
                             rest = evaluated
                             text = f"{name} {rest}"
                     append(Statement(kind, name, rest, text, place, frames, section))
@@ -154,9 +154,6 @@ class Assembly(MacroDirectives):
             self._emit(Kind.ASSIGNMENT, name, rest, text, place, buffer)
         elif name in self._macros:
             self._use_macro(self._macros[name], rest, place, buffer)
-        elif form is Form.INSTRUCTION:
-            evaluated = self._evaluate_operands(rest, computed)
-            self._emit(Kind.INSTRUCTION, name, evaluated, f"{name} {evaluated}".rstrip(), place, buffer)
         elif lower in _ASSIGNMENTS:
             self._assign_by_directive(lower, rest, text, place, buffer)
         elif lower in self._directives:

@@ -76,3 +76,11 @@ def test_sections_follow_push_pop_and_previous() -> None:
     text = ".text\n.pushsection .foo\n.long 1\n.popsection\n.long 2\n.section .bar\n.previous\n.long 3\n"
     found = [(s.kind, s.section) for s in parse_source("k.s", text).statements if s.name == ".long"]
     assert found == [(Kind.DIRECTIVE, ".foo"), (Kind.DATA, ".text"), (Kind.DATA, ".text")]
+
+
+def test_what_has_no_value_keeps_its_spelling() -> None:
+    text = "\ts_add_u32\ts0, s0,  sym@rel32@lo+4\n\ts_mov_b32\ts1, 2*3\n"
+    assert [s.text for s in parse_source("k.s", text).statements] == [
+        "s_add_u32\ts0, s0,  sym@rel32@lo+4",
+        "s_mov_b32 s1, 6",
+    ]
