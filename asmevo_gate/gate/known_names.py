@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from asmevo_gate.constraints.model import ConstraintFile
 from asmevo_gate.gate.settings import Settings
 
 
-def check_settings(settings: Settings, constraints: Mapping[str, ConstraintFile], formats: Iterator[str]) -> None:
+def check_settings(settings: Settings, constraints: Mapping[str, ConstraintFile], formats: Iterable[str]) -> None:
     """Compare every name in the settings with those that the tool knows; ``formats`` are the report formats.
 
     Raises:

@@ -1,0 +1,124 @@
+"""What ``check`` and ``ci`` share: options into a request, one checked run, the report in its formats."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from asmevo_gate.errors import UsageError
+
+if TYPE_CHECKING:
+    from asmevo_gate.changes.model import ChangeSet
+    from asmevo_gate.gate.project_files import ProjectFiles
+    from asmevo_gate.gate.result import Report
+    from asmevo_gate.gate.run import Request
+    from asmevo_gate.gate.settings import Settings
+    from asmevo_gate.report.context import RenderContext
+    from asmevo_gate.report.writing import Output
+    from asmevo_gate.rules.rule import Severity
+
+
+class Options(NamedTuple):
+    """Options of the command line that both commands have. What is not given is as the settings say."""
+
+    gpus: tuple[str, ...] = ()
+    rocm: str | None = None
+    defines: tuple[str, ...] = ()
+    fail_on: str | None = None
+    baseline: str | None = None
+    assemble: bool = True
+
+
+class Checked(NamedTuple):
+    """A run and what it ran with."""
+
+    report: Report
+    request: Request
+    files: ProjectFiles
+
+
+def run_check(
+    changes: ChangeSet,
+    settings: Settings,
+    options: Options,
+    *,
+    read: Callable[[str], bytes | None] | None = None,
+    named: bool = False,
+) -> Checked:
+    """Check the changes. ``read`` gives the files that the settings name (``None``: from disk); ``named``: the user
+    named the files to check.
+
+    Raises:
+        UsageError: options, settings or a file that they name are wrong.
+        GateError: the work could not be done.
+    """
+    from asmevo_gate.gate.known_names import check_settings
+    from asmevo_gate.gate.project_files import read_project_files
+    from asmevo_gate.gate.run import Request, run_gate
+    from asmevo_gate.report.formats import FORMATS
+
+    files = read_project_files(settings, read, Path(options.baseline) if options.baseline else None)
+    check_settings(settings, files.constraints, FORMATS)
+    request = Request(
+        gpus=options.gpus,
+        rocm=options.rocm or settings.rocm,
+        fail_on=fail_on(options, settings),
+        named=named,
+        count_known=named,
+        defines=tuple(_definition(text) for text in options.defines),
+        assemble=options.assemble,
+        command=shlex.join(["asmevo-gate", *sys.argv[1:]]),
+        constraints=files.constraints,
+    )
+    return Checked(run_gate(changes, settings, request, files.baseline), request, files)
+
+
+def fail_on(options: Options, settings: Settings) -> Severity | None:
+    """The least severity that fails the gate; ``None``: none does."""
+    chosen = options.fail_on or settings.fail_on
+    return None if chosen == "never" else cast("Severity", chosen)
+
+
+def render_context(report: Report, changes: ChangeSet, fails_from: Severity | None, verbose: bool) -> RenderContext:
+    """What renderers need beside the report."""
+    from asmevo_gate.report.context import RenderContext, rule_help
+    from asmevo_gate.rules.registry import all_rules
+
+    return RenderContext(
+        root=str(changes.root),
+        rules=rule_help(type(rule) for rule in all_rules()),
+        sources=_sources(report, changes),
+        fail_on=fails_from,
+        colour=sys.stdout.isatty(),
+        verbose=verbose,
+    )
+
+
+def settings_outputs(settings: Settings, besides: Iterable[Output] = ()) -> list[Output]:
+    """The reports that the settings ask for, but for formats that are written to another place anyway."""
+    from asmevo_gate.report.writing import Output
+
+    written = {output.format for output in besides}
+    chosen = settings.reports.items()
+    return [Output(name, str(settings.root / path)) for name, path in chosen if name not in written]
+
+
+def _definition(text: str) -> tuple[str, int]:
+    name, equals, value = text.partition("=")
+    try:
+        return name.strip(), int(value, 0) if equals else 1
+    except ValueError as error:
+        raise UsageError(f"-D {text}: the value is no integer", "write -D NAME=16 or -D NAME=0x10") from error
+
+
+def _sources(report: Report, changes: ChangeSet) -> dict[str, str]:
+    """Text at head of the files that findings are in, for excerpts."""
+    wanted = {finding.file for finding in report.findings}
+    return {
+        change.path: change.head.data.decode("utf-8", "replace")
+        for change in changes.changes
+        if change.head is not None and change.path in wanted
+    }
