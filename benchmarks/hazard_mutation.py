@@ -20,6 +20,7 @@ from pathlib import Path
 from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.constraints.reference import violations
 from asmevo_gate.constraints.violation import HazardViolation
+from asmevo_gate.isa.instruction import Op
 from asmevo_gate.isa.targets import find_target
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.source.parser import parse_source
@@ -35,9 +36,11 @@ def compiler_misses(violation: HazardViolation) -> str:
     decoded = violation.consumer.decoded
     if violation.edge_id == "haz.vmem_store_data.war/sgpr_offset" or edge.record == "CDNA-DOT":
         return edge.missed_by
-    if edge.rule.startswith("haz.gfx1250.trans") and decoded is not None and decoded.halves:
-        return edge.missed_by
-    matrix = edge.rule.startswith("haz.mfma")
+    if edge.rule.startswith(("haz.gfx1250.trans", "haz.wmma.")) and decoded is not None and decoded.halves:
+        return "VOPD is not seen as a consumer (llvm-project PR 183573)"
+    if decoded is not None and decoded.of(Op.GWS):
+        return "GWS instructions are bundled with their wait and not looked at"
+    matrix = edge.rule.startswith(("haz.mfma", "haz.wmma"))
     if matrix and violation.found == 19 and violation.needed == 20:
         return "look-back of 19 wait states (llvm-project PR 222040)"
     if (matrix or edge.rule == "haz.vmem_store_data.war") and len(violation.blocks) > 1:

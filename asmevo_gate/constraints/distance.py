@@ -85,14 +85,16 @@ class _Walk(NamedTuple):
     cap: int
     below: tuple[int, ...]
     through: bool
+    wanted: int
+    """Registers of the consumer for which no newer producer has been passed."""
     blocks: tuple[int, ...]
 
 
 def distance_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
     """Every consumer of the edge that has a producer too near, with its worst producer."""
     compiled = DistanceEdge(edge_id, edge, view)
-    consumers = view.present.get(edge.consumer, ())
-    if not consumers or edge.producer not in view.present:
+    consumers = view.matching(edge.consumer)
+    if not consumers or not view.matching(edge.producer):
         return []
     in_state = view.in_state(edge.state) if edge.state else None
     found: list[HazardViolation] = []
@@ -129,7 +131,8 @@ def worst_producer(view: FunctionView, compiled: DistanceEdge, consumer: int) ->
         return None
     most = compiled.most(reader)
     block = view.block_of[consumer]
-    start = _Walk(block, consumer, 0, most, (0,) * len(compiled.below), False, (block,))
+    registers = reader.nodes[compiled.edge.consumer]
+    start = _Walk(block, consumer, 0, most, (0,) * len(compiled.below), False, registers, (block,))
     worklist = [start]
     reached: dict[int, list[_Walk]] = {}
     worst: Found | None = None
@@ -154,6 +157,7 @@ def _is_covered(walk: _Walk, known: _Walk) -> bool:
         and known.cap - known.passed >= walk.cap - walk.passed
         and all(left <= right for left, right in zip(known.below, walk.below, strict=True))
         and (known.through or not walk.through)
+        and not walk.wanted & ~known.wanted
     )
 
 
@@ -164,7 +168,7 @@ def _walk_block(
     edge = compiled.edge
     wanted = reader.nodes[edge.consumer]
     first = view.blocks[walk.block].first
-    count, cap, below, through = walk.passed, walk.cap, walk.below, walk.through
+    count, cap, below, through, open_registers = walk.passed, walk.cap, walk.below, walk.through, walk.wanted
     for index in range(walk.position - 1, first - 1, -1):
         traits = view.traits[index]
         if traits is None:
@@ -178,9 +182,17 @@ def _walk_block(
         registers = traits.nodes.get(edge.producer)
         if registers is not None and (through or not compiled.through):
             needed = compiled.needed(traits.grade, reader)
-            if count < min(needed, cap) and compiled.related(registers, wanted, traits.opcode == reader.opcode):
+            if (
+                count < min(needed, cap)
+                and (registers & open_registers or not edge.newest_only)
+                and compiled.related(registers, wanted, traits.opcode == reader.opcode)
+            ):
                 found = Found(count - needed, count, -index, needed, registers & wanted, walk.blocks)
                 worst = found if worst is None or found[:3] < worst[:3] else worst
+            if edge.newest_only:
+                open_registers &= ~registers
+                if not open_registers:
+                    return walk, True, worst
         if traits.classes & compiled.cleared_by or view.is_call(index):
             return walk, True, worst
         count += compiled.weight(traits)
@@ -195,4 +207,5 @@ def _walk_block(
         through = through or bool(traits.classes & compiled.through)
         if count >= cap:
             return walk, True, worst
-    return walk._replace(passed=count, cap=cap, below=below, through=through), False, worst
+    state = walk._replace(passed=count, cap=cap, below=below, through=through, wanted=open_registers)
+    return state, False, worst

@@ -27,11 +27,11 @@ class _Walk(NamedTuple):
 
 def forwarding_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
     """Every reader that mixes results from both sides of an EXEC write."""
-    if any(step not in view.present for step in edge.steps):
+    if not all(view.matching(step) for step in edge.steps):
         return []
     instructions = view.function.instructions
     found: list[HazardViolation] = []
-    for reader in view.present[edge.steps[-1]]:
+    for reader in view.matching(edge.steps[-1]):
         places = _search(view, edge, reader)
         if places is not None:
             before, change, behind, registers, blocks = places

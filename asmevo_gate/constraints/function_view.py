@@ -17,23 +17,30 @@ class FunctionView:
         self.function = function
         self.graph = graph
         self.matcher: Matcher = matcher_for(graph, function.target)
+        meanings = [instruction.decoded for instruction in function.instructions]
+        self._keys = list(map(id, meanings))
         traits = self.matcher.traits
-        self.traits: list[Traits | None] = [
-            None if instruction.decoded is None else traits(instruction.decoded)
-            for instruction in function.instructions
-        ]
+        self._distinct: dict[int, Traits | None] = {
+            key: None if decoded is None else traits(decoded)
+            for key, decoded in dict(zip(self._keys, meanings, strict=True)).items()
+        }
         self.blocks: tuple[Block, ...] = function.blocks
         self._states: dict[str, list[bool]] = {}
+        self._matching: dict[str, list[int]] = {}
 
     @cached_property
-    def present(self) -> dict[str, list[int]]:
-        """Node -> the instructions that match it, in order."""
-        present: dict[str, list[int]] = {}
-        for index, traits in enumerate(self.traits):
-            if traits is not None:
-                for node in traits.nodes:
-                    present.setdefault(node, []).append(index)
-        return present
+    def traits(self) -> list[Traits | None]:
+        """What the graph sees of each instruction; ``None`` for one without a meaning."""
+        return list(map(self._distinct.__getitem__, self._keys))
+
+    def matching(self, node: str) -> list[int]:
+        """The instructions that match a node, in order."""
+        known = self._matching.get(node)
+        if known is None:
+            keys = {key for key, traits in self._distinct.items() if traits is not None and node in traits.nodes}
+            known = [i for i, key in enumerate(self._keys) if key in keys] if keys else []
+            self._matching[node] = known
+        return known
 
     @cached_property
     def block_of(self) -> list[int]:

@@ -32,7 +32,7 @@ def directly_before_violations(view: FunctionView, edge_id: str, edge: Edge) -> 
     """Consumers that some path reaches without an instruction of the class right before them."""
     wanted = view.matcher.class_mask((edge.within_class,))
     found: list[HazardViolation] = []
-    for index in view.present.get(edge.consumer, ()):
+    for index in view.matching(edge.consumer):
         before = _previous(view, index)
         if not before or any(
             (traits := view.traits[one]) is not None and not traits.classes & wanted for one in before
@@ -53,7 +53,7 @@ def encoding_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[Ha
     """Instructions that must not be written so."""
     return [
         _alone(view, edge_id, edge, index, None, 0)
-        for index in view.present.get(edge.consumer, ())
+        for index in view.matching(edge.consumer)
         if not edge.condition or _CONDITIONS[edge.condition](view, index)
     ]
 

@@ -90,6 +90,9 @@ class Edge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     required: int | dict[str, int] | None = None
     required_field: str = ""
     """Consumer's modifier that holds the required distance (LDSDIR ``wait_vdst``)."""
+    newest_only: bool = False
+    """A later producer that writes the same registers takes the place of an earlier one (the results arrive in
+    order), whatever its relation to the consumer."""
     below: dict[str, int] = {}
     """Further limits: hazard only while fewer than so many of the unit lie between."""
     through: str = ""

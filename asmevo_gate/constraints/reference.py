@@ -40,12 +40,12 @@ def violations(
 
 
 def evaluate(
-    view: FunctionView, profiles: frozenset[str] = frozenset(), kinds: frozenset[str] | None = None
+    view: FunctionView, profiles: frozenset[str] = frozenset(), edge_ids: frozenset[str] | None = None
 ) -> list[HazardViolation]:
-    """The same on a view that exists already; ``kinds`` restricts the edges to some kinds."""
+    """The same on a view that exists already; ``edge_ids`` restricts it to some edges."""
     found: list[HazardViolation] = []
     for edge_id, edge in view.graph.edges.items():
-        if (kinds is None or edge.kind in kinds) and view.active(edge, profiles):
+        if (edge_ids is None or edge_id in edge_ids) and view.active(edge, profiles):
             found.extend(EVALUATORS[edge.kind](view, edge_id, edge))
     found.sort(key=lambda violation: (violation.consumer.index, violation.edge_id))
     return found

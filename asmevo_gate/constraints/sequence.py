@@ -54,9 +54,8 @@ class SequenceEdge:
 
 def sequence_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
     """Every consumer that ends the sequence on a register."""
-    present = view.present
     armed = edge.armed_at_function_entry and view.returns
-    if any(step not in present for step in edge.steps[0 if not armed else 1 :]):
+    if not all(view.matching(step) for step in edge.steps[1 if armed else 0 :]):
         return []
     compiled = SequenceEdge(edge, view)
     entries = _block_entries(view, compiled, armed)

@@ -111,10 +111,11 @@ def judge(mutant: Mutant, graph: ConstraintGraph, before: dict[tuple[int, str], 
         if severe:
             return Judgement("found", best.edge.rule, "")
         return Judgement("explained", best.edge.rule, f"reported as {best.edge.severity} by '{best.edge_id}'")
-    if found:
-        return Judgement("missed", found[0].edge.rule, f"reported '{found[0].edge_id}' at another place")
     reason = over_conservative(mutant)
-    return Judgement("explained" if reason else "missed", "", reason or "no finding")
+    if reason:
+        return Judgement("explained", "", reason)
+    elsewhere = f"reported '{found[0].edge_id}' at another place" if found else "no finding"
+    return Judgement("missed", found[0].edge.rule if found else "", elsewhere)
 
 
 def positions(function: Function, graph: ConstraintGraph) -> dict[tuple[int, str], int]:
@@ -199,9 +200,9 @@ def _over_conservative_wait_states(
         place = consumer.operands[0].start
         if any(abs(one.operands[0].start - place) <= 3 for one in spills):
             return "spill of a tuple: LLVM counts the implicit operands of the neighbouring v_accvgpr_write"
-    if function.target.name == "gfx950" and consumer.base == "v_writelane_b32" and spills:
-        return "scalar spill: LLVM takes its pseudo instruction for a permlane; v_writelane itself gets no wait"
     gfx940 = function.target.name in ("gfx942", "gfx950")
+    if gfx940 and consumer.base == "v_writelane_b32" and spills:
+        return "spill of an SGPR pair: LLVM takes the implicit definition of v_writelane for a VALU write"
     if gfx940 and consumer.of(Op.VALU):
         packed = [one for one in producers if one.of(Op.VOP3P) and one.writes & (consumer.reads | consumer.writes)]
         if packed:
