@@ -117,8 +117,8 @@ class _Costs:
     def __init__(self, function: Function, occupancy: int | None) -> None:
         self._function = function
         self._waves = max(1, occupancy or 1)
-        self._assumed = () if occupancy is not None else ("occupancy is not known; taken as one wave a SIMD",)
         self._timing: Timing = timing_for(function.target.name, function.wave_size)
+        self._assumed = _assumed(function, self._timing, occupancy)
         self._loops = natural_loops(function.blocks)
         self._order = reverse_postorder(function.blocks)
         self._place = {number: place for place, number in enumerate(self._order)}
@@ -243,7 +243,7 @@ class _Costs:
     def _along(self, way: list[int], back_to: int | None = None) -> Load:
         """Sum over the blocks of a way and its taken branches, at the end ``back_to`` a loop's header."""
         total = Load(0.0, 0.0, (0.0,) * len(self._timing.pipe_names), 0.0, 0)
-        for number, following in zip(way, [*way[1:], back_to], strict=True):
+        for number, following in zip(way, [*way, back_to][1:], strict=True):
             total = total.plus(self._costs[number].load)
             if following is not None:
                 total = total.delayed(self._taken_extra(self._function.blocks[number], following))
@@ -293,6 +293,16 @@ class _Costs:
             return "nothing: no instruction"
         worst = max(way, key=lambda number: self._costs[number].load.low)
         return f"block at line {self._lines([worst])[0]}: {self._costs[worst].limited_by}"
+
+
+def _assumed(function: Function, timing: Timing, occupancy: int | None) -> tuple[str, ...]:
+    """What the whole cost rests on besides single instructions."""
+    found = []
+    if occupancy is None:
+        found.append("occupancy is not known; taken as one wave a SIMD")
+    if timing.fingerprint.target != function.target.name:
+        found.append(f"timing of {timing.fingerprint.target} stands in for {function.target.name}")
+    return tuple(found)
 
 
 def _pending_at_entry(function: Function, timing: Timing) -> list[dict[str, float]]:

@@ -24,7 +24,9 @@ from asmevo_gate.cost.fingerprint import (
 from asmevo_gate.cost.timing import classification, timing_for
 from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.isa.decoder import isa_for
+from asmevo_gate.isa.instruction import Op
 from asmevo_gate.isa.resource_limits import resource_limits
+from asmevo_gate.isa.table import load_table
 from asmevo_gate.isa.targets import find_target, target_names
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -228,3 +230,38 @@ def test_a_missing_figure_is_never_a_number() -> None:
 def test_a_table_gives_the_next_larger_entry() -> None:
     leaf = Leaf([[4, 1], [8, 2], [16, 4]], ["x"], "documented")
     assert [leaf.lookup(key) for key in (1, 4, 5, 12, 99)] == [1, 1, 2, 4, 4]
+
+
+def test_every_instruction_of_the_table_has_a_timing_class() -> None:
+    table = load_table()
+    found = {base: classification().find(base, Op(table.attributes[form][0])) for base, *_, form in table.forms}
+    assert {base for base, (kind, _) in found.items() if not kind} <= {"v_illegal"}
+
+
+@pytest.mark.parametrize(
+    ("base", "classes", "wanted"),
+    [
+        ("v_exp_f32", Op.VALU | Op.TRANS, ("alu", "trans")),
+        ("v_rcp_f64", Op.VALU | Op.TRANS, ("alu", "f64_trans")),
+        ("v_fma_f64", Op.VALU, ("alu", "f64_fma")),
+        ("v_add_f64", Op.VALU, ("alu", "f64_add")),
+        ("v_cvt_f64_u32", Op.VALU, ("alu", "f64_add")),
+        ("v_mul_lo_u32", Op.VALU, ("alu", "mul_u32")),
+        ("v_mul_u32_u24", Op.VALU, ("alu", "mad_u24")),
+        ("v_mad_u64_u32", Op.VALU, ("alu", "mad_u64")),
+        ("v_cmp_lt_u64", Op.VALU | Op.VOPC, ("alu", "int64")),
+        ("v_pk_fma_f32", Op.VALU | Op.PACKED, ("alu", "pk_f32")),
+        ("v_pk_fma_f16", Op.VALU | Op.PACKED, ("alu", "pk_f16")),
+        ("v_add_nc_u32", Op.VALU, ("alu", "valu_int")),
+        ("v_fma_f32", Op.VALU, ("alu", "valu")),
+        ("s_waitcnt", Op.SALU | Op.WAIT, ("wait", "")),
+        ("s_nop", Op.SALU | Op.SOPP, ("nop", "")),
+        ("s_add_f32", Op.SALU, ("alu", "sfpu")),
+        ("s_add_u32", Op.SALU, ("alu", "salu")),
+        ("s_and_saveexec_b64", Op.SALU, ("alu", "saveexec")),
+        ("s_endpgm", Op.SALU | Op.TERMINATOR, ("branch", "")),
+        ("buffer_load_dword", Op.VALU | Op.BUFFER | Op.LOAD | Op.LDS_DMA, ("vmem", "")),
+    ],
+)
+def test_instructions_take_their_class(base: str, classes: Op, wanted: tuple[str, str]) -> None:
+    assert classification().find(base, classes) == wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -223,6 +224,16 @@ def test_without_a_descriptor_one_wave_is_assumed_and_said() -> None:
     assert found.waves == 1
     assert found.assumptions[0] == "occupancy is not known; taken as one wave a SIMD"
     assert of(STRAIGHT).assumptions == ()
+
+
+def test_a_borrowed_fingerprint_is_named() -> None:
+    assert of(STRAIGHT, "gfx1101").assumptions == ("timing of gfx1100 stands in for gfx1101",)
+
+
+def test_a_function_without_instructions_costs_nothing() -> None:
+    empty = replace(function("gfx942", STRAIGHT), instructions=(), blocks=(), labels={})
+    found = kernel_cost(empty, 4)
+    assert (found.cycles, found.instructions, found.blocks, found.limited_by) == (0, 0, (), "nothing: no instruction")
 
 
 def test_every_function_of_a_file_has_a_cost() -> None:
