@@ -232,6 +232,10 @@ class CounterModel:
             self._order_count[track] += 1
         return number
 
+    def waited_counter(self, track: int) -> int:
+        """The counter whose waits a track listens to."""
+        return next(counter for counter, tracks in enumerate(self._waits_on) if track in tracks)
+
     @property
     def skipped_track(self) -> int | None:
         """The track on which a load over the source of an earlier operation counts as a wait for that

@@ -56,17 +56,21 @@ class PendingMemory:
     behind such an instruction the analysis assumes what cannot lead to a wrong report.
     """
 
-    def __init__(self, function: Function, work_limit: int = WORK_LIMIT) -> None:
+    def __init__(self, function: Function, work_limit: int = WORK_LIMIT, effects: list[Effect] | None = None) -> None:
         self.function = function
         self.model: CounterModel = counter_model(function.target)
-        effect = self.model.effect
-        self.effects: list[Effect] = [effect(instruction) for instruction in function.instructions]
-        for index in renamed_instructions(function):
-            self.effects[index] = _without_vgprs(self.effects[index])
-        self._add_skipped_waits()
+        self.effects: list[Effect] = effects or self._effects_of_text()
         self._work_limit = work_limit
         self._at_start: list[State | None] = [None] * len(function.blocks)
         self._solve()
+
+    def _effects_of_text(self) -> list[Effect]:
+        effect = self.model.effect
+        self.effects = [effect(instruction) for instruction in self.function.instructions]
+        for index in renamed_instructions(self.function):
+            self.effects[index] = _without_vgprs(self.effects[index])
+        self._add_skipped_waits()
+        return self.effects
 
     @cached_property
     def races(self) -> tuple[Race, ...]:

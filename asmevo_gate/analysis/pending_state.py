@@ -168,9 +168,13 @@ class Walk:
         if effect.active:
             self._advance(index, effect, report)
 
-    def may_touch(self, effect: Effect) -> bool:
-        """True when :meth:`step` would do more than nothing."""
-        return bool(effect.active or effect.touches & self.holds or effect.writes & self.locks)
+    def nothing_in_flight(self) -> bool:
+        """True when no event is left."""
+        return not any(self._ordered) and not any(self._stuck)
+
+    def in_flight(self) -> set[int]:
+        """Instructions whose events may be in flight on some counter."""
+        return {event for track in (*self._ordered, *self._stuck) for event in track if event >= 0}
 
     def _advance(self, index: int, effect: Effect, report: Report | None) -> None:
         if effect.unknown:

@@ -155,3 +155,23 @@ def wait_text(counter: str, count: int, target: Target) -> str:
         if single == counter:
             return f"{mnemonic} {'null, ' if mnemonic.startswith('s_waitcnt_') else ''}{count:#x}"
     raise KeyError(f"{target.name} has no counter {counter}")
+
+
+def weaker_wait(decoded: Decoded, target: Target, counter: str, count: int | None) -> str:
+    """The wait instruction with another count for one counter (``None``: without it), ``;`` between the instructions
+    where the target has no single one; empty when nothing is left to wait for.
+
+    Raises:
+        ValueError: the instruction is no wait with known counts.
+    """
+    limits = decode_wait(decoded, target)
+    if not limits:
+        raise ValueError(f"'{decoded.text}' is no wait with known counts")
+    largest = counter_limits(target)
+    wanted = {name: count if name == counter else limit for name, limit in limits.items()}
+    texts = [
+        wait_text(name, limit, target) for name, limit in wanted.items() if limit is not None and limit < largest[name]
+    ]
+    packed = [text.removeprefix("s_waitcnt ") for text in texts if text.startswith("s_waitcnt ")]
+    others = [text for text in texts if not text.startswith("s_waitcnt ")]
+    return "; ".join([*([f"s_waitcnt {' '.join(packed)}"] if packed else []), *others])

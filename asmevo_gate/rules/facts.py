@@ -7,6 +7,7 @@ from functools import cached_property
 
 from asmevo_gate.analysis.liveness import Liveness, live_registers
 from asmevo_gate.analysis.pending_memory import PendingMemory, pending_memory
+from asmevo_gate.analysis.pending_slack import Slack, too_strong_waits
 from asmevo_gate.analysis.pending_violations import WaitViolation, wait_violations
 from asmevo_gate.analysis.resources import Resources, kernel_resources
 from asmevo_gate.constraints.files import graph_for
@@ -47,6 +48,11 @@ class KernelFacts:
     def wait_violations(self) -> tuple[WaitViolation, ...]:
         """Accesses that come before a memory operation has ended."""
         return wait_violations(self.pending)
+
+    @cached_property
+    def too_strong_waits(self) -> tuple[Slack, ...]:
+        """Waits that are stronger than the code behind them needs."""
+        return too_strong_waits(self.pending)
 
     @cached_property
     def hazards(self) -> tuple[HazardViolation, ...]:

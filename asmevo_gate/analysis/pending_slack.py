@@ -1,0 +1,204 @@
+"""Waits that wait for more than the code behind them needs, and the weakest form that is still enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from asmevo_gate.analysis.counters import Effect
+from asmevo_gate.analysis.pending_memory import PendingMemory
+from asmevo_gate.analysis.pending_state import STUCK, Race, State, Walk
+from asmevo_gate.isa.instruction import Op
+from asmevo_gate.isa.waits import counter_limits
+from asmevo_gate.program.model import Block, Instruction
+
+_STEPS_PER_INSTRUCTION = 40
+"""Work limit, in steps per instruction of the function: what is not looked at gets no advice."""
+
+_ORDERING_KINDS = frozenset(("invalidate", "writeback", "message", "message_return", "flat_store"))
+
+
+@dataclass(frozen=True, slots=True)
+class Slack:
+    """A wait for ``counter`` at ``wait`` that may be weaker.
+
+    ``count`` is what it waits for, ``enough`` the largest count that gives the same results on all paths, ``None`` when
+    no wait for this counter is needed here. ``nothing_pending``: no operation of the counter can be in flight.
+    """
+
+    wait: Instruction
+    counter: str
+    count: int
+    enough: int | None
+    nothing_pending: bool
+
+
+def too_strong_waits(memory: PendingMemory) -> tuple[Slack, ...]:
+    """Waits of a kernel that are stronger than needed, each with the weakest form.
+
+    The advice holds jointly: with all of it followed the analysis finds no race that it does not find now. Nothing is
+    said of waits that order memory for other waves (before barriers, cache operations, messages, behind stores), of
+    waits behind calls or unknown instructions, and of functions that are no kernels.
+    """
+    function = memory.function
+    if not function.is_kernel:
+        return ()
+    advice = list(_advice(memory))
+    known = {race[:4] for race in memory.races}
+    while advice:
+        changed = PendingMemory(function, effects=_weakened(memory, [one for one, _ in advice]))
+        new = {race.producer for race in changed.races if race[:4] not in known}
+        if not new:
+            break
+        kept = [one for one in advice if not (one[0].nothing_pending and _ends_any(changed, one[0], new))]
+        if len(kept) == len(advice):
+            kept = [one for one in advice if not one[1] & new]
+        advice = kept if len(kept) < len(advice) else []
+    return tuple(one for one, _ in advice)
+
+
+def _ends_any(changed: PendingMemory, one: Slack, producers: set[int]) -> bool:
+    """True when a wait that had nothing to do would, with the other advice followed, end one of the producers."""
+    state = changed.state_before(one.wait.index)
+    track = changed.model.track(one.counter)
+    return state is not None and track is not None and bool(producers & state.tracks[track].keys())
+
+
+def _advice(memory: PendingMemory) -> Iterator[tuple[Slack, set[int]]]:
+    """Each wait that alone may be weaker, with the operations that it would no longer end."""
+    clouded = _clouded_blocks(memory)
+    budget = _STEPS_PER_INSTRUCTION * len(memory.effects) + 10_000
+    for block in memory.function.blocks:
+        start = memory.start_of(block)
+        if start is None or block.number in clouded:
+            continue
+        walk = Walk(memory.model, memory.effects, start)
+        for index in range(block.first, block.end):
+            effect = memory.effects[index]
+            if effect.unknown:
+                break
+            if effect.waits and not effect.touches and not effect.events:
+                state = walk.state()
+                for track, count in effect.waits:
+                    if track < len(memory.model.counters) and budget > 0:
+                        found, steps = _weakest(memory, block, index, track, count, state)
+                        budget -= steps
+                        if found:
+                            yield found
+            walk.step(index, effect)
+
+
+def _weakest(
+    memory: PendingMemory, block: Block, index: int, track: int, count: int, state: State
+) -> tuple[tuple[Slack, set[int]] | None, int]:
+    wait = memory.function.instructions[index]
+    counter = memory.model.counters[track]
+    if not state.tracks[track]:
+        return (Slack(wait, counter, count, None, True), set()), 1
+    ended = {
+        event: later for event, later in state.tracks[track].items() if event >= 0 and (count == 0 or later >= count)
+    }
+    if not ended:
+        return None, 1
+    ghosts = State(memory.model.tracks)
+    ghosts.tracks[track] = dict(ended)
+    for shadow in range(len(memory.model.counters), memory.model.tracks):
+        if memory.model.main_track[shadow] == track:
+            ghosts.tracks[shadow] = {e: v for e, v in state.tracks[shadow].items() if e in ended}
+    needed, steps = _needed(memory, block, index, track, ghosts)
+    counts = [max(ended[event], 0) for event in needed]
+    enough = min(counts) if counts else None
+    if enough is not None and enough <= count:
+        return None, steps
+    kept = {event for event, later in ended.items() if enough is None or later < enough or later == STUCK}
+    return (Slack(wait, counter, count, enough, False), kept), steps
+
+
+def _needed(memory: PendingMemory, block: Block, index: int, track: int, ghosts: State) -> tuple[set[int], int]:
+    """Which of the events something behind the wait needs, were the wait not there for them."""
+    needed: set[int] = set()
+    for event in ghosts.tracks[track]:
+        one = next(one for one in memory.effects[event].events if one.track == track)
+        if not (one.holds or one.locks) or one.fills_lds:
+            needed.add(event)  # what a store or a fill of LDS orders is seen by other waves
+    states: dict[int, State] = {}
+    steps = 0
+
+    def report(race: Race) -> None:
+        needed.add(race.producer)
+
+    work: list[tuple[Block, int, State]] = [(block, index + 1, ghosts)]
+    while work:
+        at, first, state = work.pop()
+        walk = Walk(memory.model, memory.effects, state)
+        alive = True
+        for position in range(first, at.end):
+            effect = memory.effects[position]
+            steps += 1
+            if _orders_memory(memory, position, effect):
+                needed |= walk.in_flight()
+                alive = False
+                break
+            if effect.active or effect.touches & walk.holds or effect.writes & walk.locks:
+                own = effect._replace(events=()) if effect.events else effect
+                walk.step(position, own, report)
+                if walk.nothing_in_flight():
+                    alive = False
+                    break
+        if not alive:
+            continue
+        end = walk.state()
+        if at.leaves or at.falls_off:
+            needed |= walk.in_flight()
+        for number in at.successors:
+            known = states.get(number)
+            if known is None:
+                states[number] = end.copy()
+            elif not known.merge(end):
+                continue
+            following = memory.function.blocks[number]
+            work.append((following, following.first, states[number]))
+    return needed, steps
+
+
+def _orders_memory(memory: PendingMemory, position: int, effect: Effect) -> bool:
+    if effect.unknown or effect.arrives or effect.passes or effect.kind in _ORDERING_KINDS:
+        return True
+    decoded = memory.function.instructions[position].decoded
+    return decoded is not None and decoded.of(Op.CALL | Op.INDIRECT)
+
+
+def _clouded_blocks(memory: PendingMemory) -> set[int]:
+    """Blocks at whose start something not modelled may be in flight."""
+    blocks = memory.function.blocks
+    work = [
+        number
+        for block in blocks
+        if block.leaves or any(memory.effects[index].unknown for index in range(block.first, block.end))
+        for number in block.successors
+    ]
+    found = set(work)
+    while work:
+        for number in blocks[work.pop()].successors:
+            if number not in found:
+                found.add(number)
+                work.append(number)
+    return found
+
+
+def _weakened(memory: PendingMemory, advice: list[Slack]) -> list[Effect]:
+    """The effects of the function with all advice followed."""
+    effects = list(memory.effects)
+    limits = counter_limits(memory.function.target)
+    for one in advice:
+        count = limits[one.counter] if one.enough is None else one.enough
+        main = memory.model.counters.index(one.counter)
+        index = one.wait.index
+        waits = []
+        for track, old in effects[index].waits:
+            weaker = memory.model.waited_counter(track) == main
+            new = max(old, count) if weaker else old
+            if new < memory.model.capacity[track]:
+                waits.append((track, new))
+        effects[index] = effects[index]._replace(waits=tuple(waits))
+    return effects

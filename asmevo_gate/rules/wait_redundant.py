@@ -1,0 +1,102 @@
+"""The rule ``wait.redundant``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asmevo_gate.isa.waits import weaker_wait
+from asmevo_gate.rules.facts import KernelFacts
+from asmevo_gate.rules.rule import Example, Rule, Violation
+
+
+class Redundant(Rule):
+    """A wait for a counter on which nothing needs it.
+
+    What it does:
+        Reports a wait for a counter on which no operation can be in flight, or whose operations another
+        wait ends before anything needs them. Waits that order memory for other waves (before barriers,
+        cache operations and messages, or behind stores) are left alone, and so are waits behind calls and
+        in functions that are no kernels.
+    Why it matters:
+        It costs an issue slot and hides what really synchronises the code: the next reader relies on it.
+    Repair:
+        Remove the counter from the wait, or the whole wait when no other counter is left.
+    Sources:
+        AMD ISA guides, S_WAITCNT; the same analysis as for missing waits, which stays quiet without the
+        wait.
+    """
+
+    id = "wait.redundant"
+    title = "a wait has nothing to wait for"
+    family = "wait"
+    severity = "info"
+    bad = (
+        Example(
+            "gfx942",
+            "k:\n"
+            "  ds_read_b32 v2, v0\n"
+            "  s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+            "  v_mov_b32 v3, v2\n"
+            "  s_endpgm\n"
+            ".amdhsa_kernel k\n"
+            ".amdhsa_next_free_vgpr 8\n"
+            ".amdhsa_next_free_sgpr 8\n"
+            ".amdhsa_accum_offset 8\n"
+            ".end_amdhsa_kernel\n",
+            line=3,
+        ),
+        Example(
+            "gfx1100",
+            "k:\n"
+            "  v_mov_b32 v3, v2\n"
+            "  s_waitcnt_vscnt null, 0x0\n"
+            "  s_endpgm\n"
+            ".amdhsa_kernel k\n"
+            ".amdhsa_next_free_vgpr 8\n"
+            ".amdhsa_next_free_sgpr 8\n"
+            ".end_amdhsa_kernel\n",
+            line=3,
+        ),
+    )
+    good = (
+        Example(
+            "gfx942",
+            "k:\n"
+            "  global_store_dword v[0:1], v2, off\n"
+            "  s_waitcnt vmcnt(0)\n"
+            "  s_barrier\n"
+            "  s_endpgm\n"
+            ".amdhsa_kernel k\n"
+            ".amdhsa_next_free_vgpr 8\n"
+            ".amdhsa_next_free_sgpr 8\n"
+            ".amdhsa_accum_offset 8\n"
+            ".end_amdhsa_kernel\n",
+        ),
+        Example(
+            "gfx1200",
+            "k:\n"
+            "  ds_load_b32 v2, v0\n"
+            "  s_wait_dscnt 0x0\n"
+            "  v_mov_b32 v3, v2\n"
+            "  s_endpgm\n"
+            ".amdhsa_kernel k\n"
+            ".amdhsa_next_free_vgpr 8\n"
+            ".amdhsa_next_free_sgpr 8\n"
+            ".end_amdhsa_kernel\n",
+        ),
+    )
+
+    def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
+        """Every wait for a counter that needs none."""
+        for one in facts.too_strong_waits:
+            if one.enough is not None or one.wait.decoded is None:
+                continue
+            left = weaker_wait(one.wait.decoded, facts.kernel.target, one.counter, None)
+            why = "nothing is in flight on it" if one.nothing_pending else "another wait ends what it would end in time"
+            yield Violation(
+                place=one.wait.statement.place,
+                frames=one.wait.statement.frames,
+                message=f"the wait for {one.counter} {one.count} is not needed: {why}",
+                repair=f"write '{left}'" if left else "remove it",
+                context=one.wait.statement.text,
+            )
