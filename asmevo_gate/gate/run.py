@@ -30,6 +30,7 @@ from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Rule, Severity
 from asmevo_gate.source.options import SourceOptions
 from asmevo_gate.source.recognise import decode_source, recognise
+from asmevo_gate.source.symbols import predefined_symbols
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ def _source_options(side: Side, way: Configuration, changes: ChangeSet) -> Sourc
 
     return SourceOptions(
         defines=way.defines,
-        predefined=way.target.predefined_symbols,
+        predefined=predefined_symbols(way.target.name),
         include_paths=way.include,
         root=str(changes.root),
         read=read,

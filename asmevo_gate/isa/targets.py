@@ -27,16 +27,6 @@ class Target(msgspec.Struct, frozen=True):
     features: dict[str, str]
     facts: dict[str, Any]
 
-    @property
-    def predefined_symbols(self) -> dict[str, int]:
-        """The symbols that the assembler defines for the GPU (AMDGPUUsage, "Assembler Predefined Symbols")."""
-        major, minor, stepping = int(self.name[3:-2]), int(self.name[-2], 16), int(self.name[-1], 16)
-        return {
-            ".amdgcn.gfx_generation_number": major,
-            ".amdgcn.gfx_generation_minor": minor,
-            ".amdgcn.gfx_generation_stepping": stepping,
-        }
-
 
 @cache
 def document() -> dict[str, Any]:
