@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -31,13 +32,13 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 def find_rule(rule_id: str) -> Rule:
-    """The rule with this id.
+    """The rule with this id, or the one that reports findings under it.
 
     Raises:
         UsageError: there is none.
     """
     for rule in all_rules():
-        if rule.id == rule_id:
+        if rule.id == rule_id or (rule.covers and re.fullmatch(rule.covers, rule_id)):
             return rule
     near = [rule.id for rule in all_rules() if rule_id.split(".")[0] == rule.id.split(".")[0]]
     raise UsageError(

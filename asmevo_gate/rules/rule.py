@@ -62,6 +62,8 @@ class Rule:
 
     id: ClassVar[str]
     """Stable dotted id, such as ``wait.vmcnt.raw``."""
+    covers: ClassVar[str] = ""
+    """Regular expression of the ids that a rule reports that stands for a family of ids (:attr:`Violation.rule`)."""
     title: ClassVar[str]
     family: ClassVar[Family]
     severity: ClassVar[Severity]

@@ -28,6 +28,7 @@ class LdsWriteAcrossBarrier(Rule):
     """
 
     id = "wait.counter.barrier"
+    covers = r"wait\.[a-z]+cnt\.barrier"
     title = "an LDS write may not have landed when the barrier is passed"
     family = "wait"
     severity = "error"

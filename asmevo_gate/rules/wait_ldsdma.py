@@ -29,6 +29,7 @@ class LdsReadBeforeFilled(Rule):
     """
 
     id = "wait.counter.ldsdma"
+    covers = r"wait\.([a-z]+cnt\.ldsdma|tensorcnt|asynccnt)"
     title = "LDS is read before the data that memory delivers is there"
     family = "wait"
     severity = "error"

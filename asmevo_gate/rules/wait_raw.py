@@ -31,6 +31,7 @@ class ReadBeforeArrival(Rule):
     """
 
     id = "wait.counter.raw"
+    covers = r"wait\.[a-z]+cnt\.raw"
     title = "a register is read before the memory operation has written it"
     family = "wait"
     severity = "error"

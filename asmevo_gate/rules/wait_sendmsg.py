@@ -28,6 +28,7 @@ class StateChangedBeforeMessageLeft(Rule):
     """
 
     id = "wait.counter.sendmsg"
+    covers = r"wait\.[a-z]+cnt\.sendmsg"
     title = "state that a message depends on is changed too early"
     family = "wait"
     severity = "error"

@@ -30,6 +30,7 @@ class OverwrittenWhileRead(Rule):
     """
 
     id = "wait.counter.war"
+    covers = r"wait\.[a-z]+cnt\.war"
     title = "a register is overwritten while a memory operation may still read it"
     family = "wait"
     severity = "error"

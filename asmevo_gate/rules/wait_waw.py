@@ -27,6 +27,7 @@ class WrittenBeforeArrival(Rule):
     """
 
     id = "wait.counter.waw"
+    covers = r"wait\.[a-z]+cnt\.waw"
     title = "a register is overwritten while a load to it is in flight"
     family = "wait"
     severity = "error"
