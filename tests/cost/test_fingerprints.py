@@ -14,6 +14,7 @@ import yaml
 
 import asmevo_gate
 from asmevo_gate.analysis.occupancy import waves_by_vgprs
+from asmevo_gate.cost.classification import classification
 from asmevo_gate.cost.fingerprint import (
     Leaf,
     MatrixRow,
@@ -21,7 +22,7 @@ from asmevo_gate.cost.fingerprint import (
     fingerprint_names,
     load_fingerprint,
 )
-from asmevo_gate.cost.timing import classification, timing_for
+from asmevo_gate.cost.timing import timing_for
 from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.isa.decoder import isa_for
 from asmevo_gate.isa.instruction import Op
