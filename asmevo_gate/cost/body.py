@@ -40,7 +40,7 @@ class Body:
         step_of = timing.step
         self.steps: list[Step] = [step_of(decoded) for decoded in self.decoded]
         self._counts = Counter(map(id, self.steps))
-        self._kinds = {id(step): step for step in self.steps}
+        self._kinds = dict(zip(map(id, self.steps), self.steps, strict=True))
         distinct = self._kinds.values()
         self.assumptions = tuple(dict.fromkeys(step.assumption for step in distinct if step.assumption))
         self.varies = any(step.shortest != step.longest or step.open_wait for step in distinct)

@@ -43,6 +43,7 @@ class _Window:
         self._accumulate_extra = rules["accumulate_extra"].get(0.0) if rules else 0.0
         self._run_ahead = timing.run_ahead
         self._longest_forward = max(timing.forwarding.values(), default=0.0)
+        self._forwards = frozenset(producer for producer, _ in timing.forwarding)
         self._writers: list[_Writer] = []
         self._quick: list[_Writer] = []
         """Vector results of the usual latency, of which only the latest few can matter."""
@@ -58,15 +59,16 @@ class _Window:
     def visit(self, decoded: Sequence[Decoded], steps: Sequence[Step], position: int) -> list[Edges]:
         """The edges into each instruction; the first stands at ``position``. All become producers themselves."""
         longest_forward, quick_latency = self._longest_forward, self._quick_latency
+        forwards = self._forwards
         near, far = int(quick_latency), int(quick_latency) + self._run_ahead
         result: list[Edges] = []
         place, count, writers, quick = self._place, self._count, self._writers, self._quick
-        written = _union(writers)
+        written, quickly_written = _union(writers), _union(quick)
         room = len(writers) + _SPARE
         for instruction, step in zip(decoded, steps, strict=True):
             reads, kind = instruction.reads, step.kind
             candidates = None
-            if quick:
+            if reads & quickly_written:
                 recent = quick[-near:] if kind == 1 else quick[-far:]
                 candidates = [writer for writer in recent if reads & writer[1]]
             if reads & written:
@@ -74,12 +76,21 @@ class _Window:
                 candidates = candidates + older if candidates else older
             result.append(self._edges(candidates, instruction, step, place, count) if candidates else ())
             if kind <= 1:
-                writes = instruction.writes
                 latest = step.latency
+                if kind == 0 and latest <= step.slot and step.pipe not in forwards:
+                    place += step.slot
+                    position += 1
+                    continue
+                writes = instruction.writes
                 if latest < longest_forward and writes & SCALAR:
                     latest = longest_forward
                 if kind == 1 and latest <= quick_latency:
                     quick.append((position, writes, step, place, count, latest))
+                    if len(quick) > 2 * far:
+                        del quick[:-far]
+                        quickly_written = _union(quick)
+                    else:
+                        quickly_written |= writes
                 elif kind == 1 or latest > step.slot:
                     if len(writers) >= room:
                         self._place, self._count = place, count
@@ -90,8 +101,6 @@ class _Window:
                     written |= writes
                 if kind == 1:
                     count += 1
-                    if len(quick) > 4 * far:
-                        del quick[:-far]
             place += step.slot
             position += 1
         self._place, self._count, self._writers = place, count, writers

@@ -13,8 +13,8 @@ _TWO_PIPES = 5
 """Added to the kind of an operation that holds a port besides its pipe."""
 _RUN_AHEAD = (int(Kind.RUN_AHEAD), int(Kind.RUN_AHEAD) + _TWO_PIPES)
 
-Operation = tuple[int, Any, Edges]
-"""A step at its place: kind, the data that this kind needs (see :func:`_data`), the edges into it."""
+Operation = tuple[tuple[int, Any], Edges]
+"""A step at its place: its kind with the data that this kind needs (see :func:`_data`), and the edges into it."""
 
 
 class Event(NamedTuple):
@@ -37,26 +37,25 @@ def operations(
     steps: Sequence[Step], edges: Sequence[Edges], timing: Timing, taken: Sequence[int] = ()
 ) -> list[Operation]:
     """The steps as the inner loop takes them. ``taken`` are the positions of conditional branches that are taken."""
-    distinct = {id(step): step for step in steps}
+    distinct = dict(zip(map(id, steps), steps, strict=True))
     made = {identity: _data(step, timing) for identity, step in distinct.items()}
-    made_of = [made[id(step)] for step in steps]
-    result: list[Operation] = [(kind, data, into) for (kind, data), into in zip(made_of, edges, strict=True)]
+    result: list[Operation] = list(zip(map(made.__getitem__, map(id, steps)), edges, strict=True))
     if any(step.delays for step in distinct.values()):
         for position, step in enumerate(steps):
             for distance in step.delays:
                 _hold(result, position + distance)
     for position in set(taken):
         if 0 <= position < len(result) and steps[position].taken_extra and not steps[position].always_taken:
-            kind, data, incoming = result[position]
-            result[position] = (kind, data + steps[position].taken_extra, incoming)
+            (kind, data), incoming = result[position]
+            result[position] = ((kind, data + steps[position].taken_extra), incoming)
     return result
 
 
 def _hold(result: list[Operation], position: int) -> None:
     """Make the operation wait for its operands before it leaves the wave."""
-    if position < len(result) and result[position][0] in _RUN_AHEAD:
-        kind, data, incoming = result[position]
-        result[position] = (kind - Kind.RUN_AHEAD, data, incoming)
+    if position < len(result) and result[position][0][0] in _RUN_AHEAD:
+        (kind, data), incoming = result[position]
+        result[position] = ((kind - Kind.RUN_AHEAD, data), incoming)
 
 
 def _data(step: Step, timing: Timing) -> tuple[int, Any]:
@@ -114,7 +113,7 @@ class Wave:
         pending, depth = self.pending, self.depth
         which_latency, which_limits = 4 + self.long_memory, 1 + self.long_memory
         position = first
-        for kind, data, edges in body:
+        for (kind, data), edges in body:
             start = front
             if kind == 1 or kind == 6:  # RUN_AHEAD
                 if queue[turn] > start:
@@ -215,7 +214,7 @@ class Wave:
 
     def _cause(self, operation: Operation, arrived: float) -> tuple[str, int, int]:
         """What will hold the operation longest."""
-        kind, data, edges = operation
+        (kind, data), edges = operation
         latest, cause, producer, detail = arrived, "", -1, -1
         if kind in (1, 6) and self.queue[self.turn] > latest:
             latest, cause = self.queue[self.turn], "queue"
