@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import re
-
 from asmevo_gate.isa import registers
+from asmevo_gate.isa.form_key import DPP_CONTROLS, FormKey, form_key
 from asmevo_gate.isa.instruction import Decoded, NotDecoded, Op, Operand, Role
+from asmevo_gate.isa.operand_check import misfit
 from asmevo_gate.isa.operand_text import Slot, Tokens, slot, split
 from asmevo_gate.isa.table import FormRow, Table, load_table
 from asmevo_gate.isa.targets import Target
 
-_SUFFIX = re.compile(r"_(e64_dpp|e32|e64|dpp|sdwa)$")
-_DPP_MODIFIERS = frozenset(
-    [
-        "quad_perm",
-        "row_shl",
-        "row_shr",
-        "row_ror",
-        "row_mirror",
-        "row_half_mirror",
-        "row_bcast",
-        "row_newbcast",
-        "row_share",
-        "row_xmask",
-        "wave_shl",
-        "wave_rol",
-        "wave_shr",
-        "wave_ror",
-        "dpp8",
-        "bank_mask",
-        "row_mask",
-        "bound_ctrl",
-        "fi",
-    ]
-)
-_SDWA_MODIFIERS = frozenset(("dst_sel", "dst_unused", "src0_sel", "src1_sel"))
-_OTHER_VARIANTS = {
-    "": ("e64", "e32"), "e32": ("",), "e64": ("",), "dpp": ("e64_dpp",), "e64_dpp": ("dpp",),
-    "sdwa": (), "vopd": (),
-}  # fmt: skip
-_ROLES = {"D": Role.WRITE, "U": Role.READ, "B": Role.READ | Role.WRITE, "K": Role.WRITE | Role.KEEP}
 _MAX_MEMO = 400_000
-_LINE_NAMES = {"FLAT_SCR": "flat_scratch"}
 _NARROWED = {"VCC": "vcc_lo", "EXEC": "exec_lo"}
+_LINE_NAMES = {"FLAT_SCR": "flat_scratch"}
+_READ, _WRITE, _KEEP = int(Role.READ), int(Role.WRITE), int(Role.KEEP)
+_ROLES = {"-": 0, "D": _WRITE, "U": _READ, "B": _READ | _WRITE, "K": _WRITE | _KEEP, "O": _WRITE | _KEEP}
+_ROLE_VALUES = {number: Role(number) for number in range(8)}
+_VARIANT_CLASSES = {"dpp": Op.DPP, "e64_dpp": Op.DPP, "sdwa": Op.SDWA, "vopd": Op.VOPD | Op.VALU}
 
 
 class Isa:
@@ -53,14 +27,9 @@ class Isa:
         self.target = target
         self.wave_size = wave_size
         self._table: Table = table
-        bit = 1 << table.targets.index(target.table)
-        self._forms: dict[tuple[str, str, int, str], FormRow] = {}
-        self._bases: set[str] = set()
-        for row in table.forms:
-            if row[3] & bit:
-                self._forms[row[0], row[1], len(row[4]), row[2]] = row
-                self._bases.add(row[0])
+        self._bit = 1 << table.targets.index(target.table)
         self._implicit = [(self._mask(written), self._mask(read)) for written, read in table.implicit]
+        self._rows: dict[FormKey, FormRow | None] = {}
         self._memo: dict[str, Decoded | NotDecoded] = {}
 
     def decode(self, text: str) -> Decoded | NotDecoded:
@@ -74,7 +43,27 @@ class Isa:
 
     def mnemonics(self) -> tuple[str, ...]:
         """Every base mnemonic of the target, sorted."""
-        return tuple(sorted(self._bases))
+        bit = self._bit
+        return tuple(
+            sorted(base for base, rows in self._table.mnemonics.items() if any(row.mask & bit for row in rows))
+        )
+
+    def forms(self, mnemonic: str) -> tuple[str, ...]:
+        """The forms of a base mnemonic on the target, for people: ``e64: 3 operands; clamp, mul``."""
+        return tuple(
+            f"{row.variant or 'plain'}: {len(row.roles)} operands"
+            + (f"; {', '.join(sorted(self._table.modifiers[row.modifiers]))}" if row.modifiers else "")
+            for row in self._table.mnemonics.get(mnemonic, ())
+            if row.mask & self._bit
+        )
+
+    def classes(self, mnemonic: str) -> Op:
+        """The class bits that the forms of a base mnemonic have together on the target; none when it has no form."""
+        found = 0
+        for row in self._table.mnemonics.get(mnemonic, ()):
+            if row.mask & self._bit:
+                found |= self._table.attributes[row.attributes][0]
+        return Op(found)
 
     def _mask(self, names: list[str]) -> int:
         mask = 0
@@ -88,13 +77,15 @@ class Isa:
     def _decode(self, text: str) -> Decoded | NotDecoded:
         if "::" in text:
             return self._decode_dual(text)
-        return self._decode_one(text, split(text))
+        tokens = split(text)
+        return self._decode_one(text, tokens, form_key(tokens.mnemonic, len(tokens.operands), tokens.modifiers))
 
     def _decode_dual(self, text: str) -> Decoded | NotDecoded:
-        x_text, _, y_text = text.partition("::")
         halves: list[Decoded] = []
-        for half in (x_text.strip(), y_text.strip()):
-            decoded = self._decode_one(half, split(half), "vopd")
+        for side, half in zip("xy", text.split("::", 1), strict=True):
+            half = half.strip()
+            tokens = split(half)
+            decoded = self._decode_one(half, tokens, FormKey(tokens.mnemonic, "vopd", len(tokens.operands), side))
             if isinstance(decoded, NotDecoded):
                 return NotDecoded(text, decoded.mnemonic, decoded.kind, decoded.reason, decoded.available_on)
             halves.append(decoded)
@@ -111,122 +102,150 @@ class Isa:
             keeps=x.keeps | y.keeps,
             implicit_reads=x.implicit_reads | y.implicit_reads,
             implicit_writes=x.implicit_writes | y.implicit_writes,
-            classes=x.classes | y.classes | Op.VOPD | Op.VALU,
-            size=8,
+            classes=x.classes | y.classes,
+            size=max(x.size, y.size),
             schedule=x.schedule,
             halves=(x, y),
         )
 
-    def _decode_one(self, text: str, tokens: Tokens, variant: str = "") -> Decoded | NotDecoded:
-        mnemonic, operand_texts, modifiers = tokens
-        suffix = _SUFFIX.search(mnemonic)
-        base = mnemonic[: suffix.start()] if suffix else mnemonic
-        if variant != "vopd":
-            variant = _variant(suffix[1] if suffix else "", modifiers)
-        row = self._find(base, variant, len(operand_texts), _features(modifiers))
+    def _decode_one(self, text: str, tokens: Tokens, key: FormKey) -> Decoded | NotDecoded:
+        row = self._find(key)
         if row is None:
-            return self._refuse(text, mnemonic, base, variant, len(operand_texts))
-        slots = [slot(operand) for operand in operand_texts]
-        for operand, one in zip(operand_texts, slots, strict=True):
-            if one.problem:
-                return NotDecoded(text, mnemonic, "no_form", f"'{operand}': {one.problem}")
+            return self._refuse(text, tokens.mnemonic, key)
+        table = self._table
+        allowed = table.modifiers[row.modifiers]
+        for name in tokens.modifiers:
+            if name not in allowed and not (name.startswith("no") and name[2:] in allowed):
+                return self._refuse_modifier(text, tokens.mnemonic, key, name)
+        slots = [slot(operand) for operand in tokens.operands]
+        for operand, one, kinds in zip(tokens.operands, slots, table.slots[row.slots], strict=True):
             if one.symbolic:
-                return NotDecoded(
-                    text, mnemonic, "symbolic", f"'{operand}' needs a symbol that the file does not define"
-                )
-        return self._assemble(text, mnemonic, base, variant, row, operand_texts, slots, modifiers)
+                reason = f"'{operand}' needs a symbol that the file does not define"
+                return NotDecoded(text, tokens.mnemonic, "symbolic", reason)
+            problem = one.problem or misfit(operand, one, kinds, self.wave_size)
+            if problem:
+                return NotDecoded(text, tokens.mnemonic, "no_form", f"'{operand}': {problem}")
+        return self._assemble(text, tokens, key, row, slots)
 
-    def _assemble(
-        self, text: str, mnemonic: str, base: str, variant: str, row: FormRow,
-        operand_texts: list[str], slots: list[Slot], modifiers: dict[str, str],
-    ) -> Decoded:  # fmt: skip
-        implicit_writes, implicit_reads = self._implicit[row[5]]
-        classes, size, schedule = self._table.attributes[row[6]]
+    def _assemble(self, text: str, tokens: Tokens, key: FormKey, row: FormRow, slots: list[Slot]) -> Decoded:
+        implicit_writes, implicit_reads = self._implicit[row.implicit]
+        classes, size, schedule = self._table.attributes[row.attributes]
+        modifiers = tokens.modifiers
         reads, writes, keeps = implicit_reads, implicit_writes, 0
-        preserved = modifiers.get("dst_unused") == "UNUSED_PRESERVE"
         operands: list[Operand] = []
-        for position, (operand, one, letter) in enumerate(zip(operand_texts, slots, row[4], strict=True)):
-            role = _ROLES.get(letter, Role.NONE)
-            if one.parts and letter == "-":
-                role = Role.READ
-            if position == 0 and role & Role.WRITE and (preserved or one.half is not None):
-                role |= Role.KEEP
-            for start, length in one.parts or ((-1, 0),):
-                mask = ((1 << length) - 1) << start if length else 0
+        for position, (operand, one, letter) in enumerate(zip(tokens.operands, slots, row.roles, strict=True)):
+            if not one.parts:
+                operands.append(Operand(operand, Role.NONE, -1, 0, None, one.value))
+                continue
+            role = _ROLES[letter.upper()] or _READ
+            if role & _WRITE:
+                if letter == "O" and _writes_every_lane(modifiers):
+                    role &= ~_KEEP
+                if one.half is not None or (position == 0 and modifiers and _keeps_a_part(modifiers, len(slots))):
+                    role |= _KEEP
+            for start, length in one.parts:
+                mask = ((1 << length) - 1) << start
                 operands.append(
-                    Operand(operand, role if length else Role.NONE, start, length, one.half, one.value)
+                    Operand(operand, _ROLE_VALUES[role], start, length, one.half, one.value, letter.islower())
                 )
-                if role & (Role.READ | Role.KEEP):
+                if role & (_READ | _KEEP):
                     reads |= mask
-                if role & Role.WRITE:
+                if role & _WRITE:
                     writes |= mask
-                if role & Role.KEEP:
+                if role & _KEEP:
                     keeps |= mask
-        found = Op(classes)
-        if variant in ("dpp", "e64_dpp"):
-            found |= Op.DPP
-        if variant == "sdwa":
-            found |= Op.SDWA
-        if "gds" in modifiers:
-            found |= Op.GDS
-        if "lds" in modifiers and found & Op.BUFFER:
-            found |= Op.LDS_DMA
+        found = Op(classes) | _VARIANT_CLASSES.get(key.variant, Op.NONE)
+        if modifiers:
+            if "gds" in modifiers:
+                found |= Op.GDS
+            if "lds" in modifiers and found & Op.BUFFER:
+                found |= Op.LDS_DMA
         return Decoded(
-            text=text, mnemonic=mnemonic, base=base, variant=variant, operands=tuple(operands), modifiers=modifiers,
-            reads=reads, writes=writes, keeps=keeps, implicit_reads=implicit_reads, implicit_writes=implicit_writes,
-            classes=found, size=size, schedule=schedule,
+            text, tokens.mnemonic, key.base, key.variant, tuple(operands), modifiers, reads, writes, keeps,
+            implicit_reads, implicit_writes, found, size, schedule,
         )  # fmt: skip
 
-    def _find(self, base: str, variant: str, count: int, features: tuple[str, ...]) -> FormRow | None:
-        forms = self._forms
-        for one in (variant, *_OTHER_VARIANTS[variant]):
-            row = forms.get((base, one, count, "+".join(features)))
-            if row is not None:
-                return row
-        for left_out in range(len(features)):
-            row = self._find(base, variant, count, features[:left_out] + features[left_out + 1 :])
-            if row is not None:
+    def _find(self, key: FormKey) -> FormRow | None:
+        try:
+            return self._rows[key]
+        except KeyError:
+            pass
+        found = self._match(key)
+        if found is None and key.features:
+            # glc of a load or store, lwe: nothing more is read or written.
+            rest = "+".join(part for part in key.features.split("+") if part not in ("ret", "lwe"))
+            simpler = self._match(key._replace(features=rest))
+            if simpler is not None and not self._table.attributes[simpler.attributes][0] & Op.ATOMIC:
+                found = simpler
+        self._rows[key] = found
+        return found
+
+    def _match(self, key: FormKey) -> FormRow | None:
+        for row in self._table.mnemonics.get(key.base, ()):
+            if (
+                row.mask & self._bit
+                and row.variant == key.variant
+                and len(row.roles) == key.count
+                and row.features == key.features
+            ):
                 return row
         return None
 
-    def _refuse(self, text: str, mnemonic: str, base: str, variant: str, count: int) -> NotDecoded:
-        if base in self._bases:
-            what = f"'{mnemonic}' has no form with {count} operands" + (f" as {variant}" if variant else "")
-            return NotDecoded(text, mnemonic, "no_form", f"{what} on {self.target.name}")
-        mask = 0
-        for row in self._table.forms:
-            if row[0] == base:
-                mask |= row[3]
-        if not mask:
+    def _refuse(self, text: str, mnemonic: str, key: FormKey) -> NotDecoded:
+        rows = self._table.mnemonics.get(key.base)
+        if rows is None:
             return NotDecoded(text, mnemonic, "unknown_mnemonic", f"'{mnemonic}' is no AMDGPU instruction")
-        available = tuple(name for i, name in enumerate(self._table.targets) if mask >> i & 1)
-        return NotDecoded(
-            text, mnemonic, "not_on_target", f"'{mnemonic}' does not exist on {self.target.name}", available
-        )
+        if not any(row.mask & self._bit for row in rows):
+            reason = f"'{mnemonic}' does not exist on {self.target.name}"
+            return NotDecoded(text, mnemonic, "not_on_target", reason, self._targets(rows))
+        same_variant = [row for row in rows if row.variant == key.variant]
+        if not any(row.mask & self._bit for row in same_variant):
+            reason = f"'{mnemonic}' has no {key.variant or 'plain'} form on {self.target.name}"
+            return NotDecoded(text, mnemonic, "no_form", reason, self._targets(same_variant))
+        same = [row for row in same_variant if len(row.roles) == key.count and row.features == key.features]
+        what = f"{key.count} operands" + (f" and {key.features.replace('+', ', ')}" if key.features else "")
+        reason = f"'{mnemonic}' has no form with {what} on {self.target.name}"
+        return NotDecoded(text, mnemonic, "no_form", reason, self._targets(same))
+
+    def _refuse_modifier(self, text: str, mnemonic: str, key: FormKey, name: str) -> NotDecoded:
+        table = self._table
+        taking = [
+            row
+            for row in table.mnemonics[key.base]
+            if row.variant == key.variant and len(row.roles) == key.count and name in table.modifiers[row.modifiers]
+        ]
+        what = "DPP control" if name in DPP_CONTROLS else "modifier"
+        reason = f"'{mnemonic}' takes no {what} '{name}' on {self.target.name}"
+        return NotDecoded(text, mnemonic, "no_form", reason, self._targets(taking))
+
+    def _targets(self, rows: list[FormRow]) -> tuple[str, ...]:
+        mask = 0
+        for row in rows:
+            mask |= row.mask
+        return tuple(name for i, name in enumerate(self._table.targets) if mask >> i & 1)
 
 
-def _variant(suffix: str, modifiers: dict[str, str]) -> str:
-    if suffix in ("", "e32", "e64"):
-        for name in modifiers:
-            if name in _DPP_MODIFIERS:
-                return "e64_dpp" if suffix == "e64" else "dpp"
-            if name in _SDWA_MODIFIERS:
-                return "sdwa"
-    return suffix
+def _writes_every_lane(modifiers: dict[str, str]) -> bool:
+    """True when DPP leaves out no lane that EXEC selects: full masks, and lanes without a source get zero.
+
+    ``bound_ctrl:0`` and ``bound_ctrl:1`` are two spellings of the same bit.
+    """
+    return (
+        "bound_ctrl" in modifiers
+        and modifiers.get("row_mask", "0xf") in ("0xf", "15", "0xF")
+        and modifiers.get("bank_mask", "0xf") in ("0xf", "15", "0xF")
+    )
 
 
-def _features(modifiers: dict[str, str]) -> tuple[str, ...]:
-    """The modifiers that change what an instruction reads and writes."""
-    found: set[str] = {name for name in ("lds", "lwe", "tfe") if name in modifiers}
-    hint = modifiers.get("th", "")
-    if (
-        "glc" in modifiers
-        or "sc0" in modifiers
-        or ("TH_ATOMIC" in hint and "RETURN" in hint)
-        or (hint.isdigit() and int(hint) & 1)
-    ):
-        found.add("ret")
-    return tuple(sorted(found))
+def _keeps_a_part(modifiers: dict[str, str], count: int) -> bool:
+    """True when the rest of the destination stays: SDWA preserve (the default), or a high half chosen by op_sel."""
+    if modifiers.get("dst_sel", "DWORD") not in ("DWORD", "6"):
+        return modifiers.get("dst_unused", "UNUSED_PRESERVE") in ("UNUSED_PRESERVE", "2")
+    selected = modifiers.get("op_sel")
+    if selected is None:
+        return False
+    elements = selected.strip("[] ").replace(" ", "").split(",")
+    return len(elements) == count and elements[-1] == "1"
 
 
 _isas: dict[tuple[str, int], Isa] = {}

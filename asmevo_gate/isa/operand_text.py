@@ -135,7 +135,7 @@ def split(text: str) -> Tokens:
         if key and not word.startswith("["):
             last_key, expects = key["key"], False
             modifiers[last_key] = key["value"]
-        elif word in FLAG_MODIFIERS and not (word == "a16" and operands and expects and last_key is None):
+        elif word in FLAG_MODIFIERS and not (word == "a16" and expects and last_key is None):
             last_key, expects = word, False
             modifiers[word] = ""
         elif last_key is not None and (_CONTINUES.match(word) or _unfinished(modifiers[last_key], word)):

@@ -11,24 +11,43 @@ from importlib.resources import files
 
 import msgspec
 
-FormRow = tuple[str, str, str, int, str, int, int]
-"""base mnemonic, variant, features, target bit mask, roles, index in ``implicit``, index in ``attributes``.
 
-Roles: one letter per operand as written: ``D`` written, ``U`` read, ``B`` both, ``K`` written in part, ``-`` no register.
-"""
+class FormRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One form on the targets of ``mask`` (bit *i* is target *i* of the table).
+
+    ``roles`` has a letter per operand as written: ``D`` written, ``U`` read, ``B`` both, ``K`` written in part,
+    ``O`` keeps its old value in lanes that DPP leaves out, ``-`` never a register; in lower case when the register
+    that is touched is not the one named. The other fields are positions in the lists of the table.
+    """
+
+    variant: str
+    features: str
+    mask: int
+    roles: str
+    implicit: int
+    attributes: int
+    modifiers: int
+    slots: int
 
 
 class Table(msgspec.Struct, frozen=True):
-    """The file as it is. ``implicit`` rows are (written, read) register names; ``attributes`` rows are
-    (class bits, least size in bytes, name of the scheduling class)."""
+    """The file as it is.
+
+    ``implicit``: (written, read) register names. ``attributes``: (class bits, least size in bytes, name of LLVM's
+    scheduling class). ``modifiers``: names that a form takes. ``slots``: per operand the kinds that it takes and
+    the register widths in dwords, as ``"#-sv 1,2"`` (``v a s`` register files, ``#`` inline constant,
+    ``=`` literal, ``-`` ``|`` ``~`` source modifiers neg, abs and sext, ``.`` 16-bit halves, ``l`` v0 to v127 only).
+    """
 
     schema: str
     version: str
     llvm: str
     targets: list[str]
-    forms: list[FormRow]
     implicit: list[tuple[list[str], list[str]]]
     attributes: list[tuple[int, int, str]]
+    modifiers: list[frozenset[str]]
+    slots: list[list[str]]
+    mnemonics: dict[str, list[FormRow]]
 
 
 @cache
@@ -36,3 +55,8 @@ def load_table() -> Table:
     """The table of the package, read once."""
     data = files("asmevo_gate.isa").joinpath("data/instructions.json.z").read_bytes()
     return msgspec.json.decode(zlib.decompress(data), type=Table)
+
+
+def data_version() -> str:
+    """Names the content of the table: part of every cache key and of the report."""
+    return load_table().version

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from asmevo_gate.isa.decoder import isa_for
 from asmevo_gate.isa.instruction import Decoded, NotDecoded, Op, Role
@@ -83,3 +85,162 @@ def test_both_halves_of_a_dual_issue_instruction_are_there() -> None:
     assert instruction.of(Op.VOPD)
     assert [half.mnemonic for half in instruction.halves] == ["v_dual_add_f32", "v_dual_mul_f32"]
     assert set_name(instruction.writes) == "v0, v3"
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "available"),
+    [
+        ("gfx1030", "v_add_f32_dpp v0, v1, v2 row_bcast:15 row_mask:0xf bank_mask:0xf", "gfx906"),
+        ("gfx906", "v_mov_b32_dpp v0, v1 dpp8:[7,6,5,4,3,2,1,0]", "gfx1030"),
+        ("gfx906", "v_mov_b32_dpp v0, v1 row_share:1", "gfx1030"),
+        ("gfx1100", "v_cvt_f32_f16_sdwa v1, v2 dst_sel:DWORD src0_sel:WORD_1", "gfx1030"),
+        ("gfx90a", "global_load_dword v0, v[2:3], off sc0", "gfx942"),
+        ("gfx942", "global_load_dword v0, v[2:3], off glc", "gfx90a"),
+        ("gfx1030", "v_mov_b32_dpp v0, v1 wave_shl:1", "gfx906"),
+    ],
+)
+def test_a_form_of_other_targets_is_refused_and_says_where_it_exists(target: str, text: str, available: str) -> None:
+    answer = refused(target, text)
+    assert answer.kind == "no_form"
+    assert available in answer.available_on
+    assert target not in answer.available_on
+
+
+def test_an_instruction_of_other_targets_is_refused_whatever_its_operands() -> None:
+    answer = refused("gfx942", "buffer_gl0_inv")
+    assert answer.kind == "not_on_target"
+    assert "gfx1030" in answer.available_on
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "kept"),
+    [
+        ("gfx942", "v_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf", "v1"),
+        ("gfx942", "v_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:0", "none"),
+        ("gfx942", "v_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xa bank_mask:0xf bound_ctrl:0", "v1"),
+        ("gfx1030", "v_add_f32_dpp v1, v2, v3 quad_perm:[0,1,2,3] bound_ctrl:1", "none"),
+        ("gfx942", "v_writelane_b32 v1, s2, 3", "v1"),
+        ("gfx942", "global_load_short_d16_hi v1, v[2:3], off", "v1"),
+        ("gfx906", "ds_read_u16_d16 v1, v2", "v1"),
+        ("gfx906", "v_mul_f32_sdwa v1, v2, v3 dst_sel:WORD_1 src0_sel:BYTE_2 src1_sel:DWORD", "v1"),
+        (
+            "gfx906",
+            "v_mul_f32_sdwa v1, v2, v3 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:BYTE_2 src1_sel:DWORD",
+            "none",
+        ),
+        ("gfx906", "v_mad_f16 v1, v2, v3, v4 op_sel:[0,0,0,1]", "v1"),
+        ("gfx906", "v_mad_f16 v1, v2, v3, v4 op_sel:[1,0,0,0]", "none"),
+        ("gfx906", "v_add_f16 v1, v2, v3", "none"),
+        ("gfx1030", "v_add_f16 v1, v2, v3", "v1"),
+        ("gfx1100", "v_add_f16 v1.h, v2.l, v3.l", "v1"),
+        ("gfx906", "v_pk_add_f16 v1, v2, v3", "none"),
+        ("gfx942", "v_cndmask_b32 v1, v2, v3, vcc", "none"),
+        ("gfx942", "v_add_f32 v1, v2, v3", "none"),
+    ],
+)
+def test_partial_writes_keep_the_rest(target: str, text: str, kept: str) -> None:
+    instruction = decoded(target, text)
+    assert set_name(instruction.keeps) == kept
+    assert instruction.keeps & ~instruction.reads == 0
+
+
+def test_indirect_registers_are_marked() -> None:
+    assert decoded("gfx1030", "v_movreld_b32 v1, v2").operands[0].indexed
+    assert decoded("gfx1030", "v_movrels_b32 v1, v2").operands[1].indexed
+    assert decoded("gfx900", "s_movrels_b32 s1, s2").operands[1].indexed
+    assert not decoded("gfx900", "v_mov_b32 v1, v2").operands[0].indexed
+
+
+def test_lane_masks_are_as_wide_as_the_wave() -> None:
+    wave32 = decoded("gfx1030", "v_cndmask_b32_e32 v0, v1, v2, vcc_lo")
+    wave64 = decoded("gfx1030", "v_cndmask_b32_e32 v0, v1, v2, vcc", 64)
+    assert set_name(wave32.reads) == "v[1:2], vcc_lo, exec_lo"
+    assert set_name(wave64.reads) == "v[1:2], vcc, exec"
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("gfx942", "v_add_f32 s0, v1, v2"),
+        ("gfx942", "v_add_f64 v0, v[2:3], v[4:5]"),
+        ("gfx1030", "v_add_f32 v1.h, v2, v3"),
+        ("gfx942", "v_add_u32 v1, -v2, v3"),
+        ("gfx942", "v_mov_b32 v[4:2], v0"),
+        ("gfx942", "v_add_f32 v0, v1, v2 offset:16"),
+    ],
+)
+def test_operands_that_do_not_fit_are_refused(target: str, text: str) -> None:
+    assert refused(target, text).kind == "no_form"
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "reads", "writes"),
+    [
+        ("gfx942", "s_mov_b64 [s0,s1], vcc", "vcc", "s[0:1]"),
+        ("gfx942", "v_mfma_f32_4x4x1f32 acc[0:3], v1, a16, acc[0:3]", "v1, a[0:3], a16, exec, mode", "a[0:3]"),
+        ("gfx942", "v_mov_b32 v[2*3+1], v[ 4 - 1 ]", "v3, exec", "v7"),
+        ("gfx942", "v_add_f32 v1, neg(v2), |v3|", "v[2:3], exec, mode", "v1"),
+        ("gfx942", "flat_load_dword v1, v[2:3]", "v[2:3], exec, flat_scratch", "v1"),
+        ("gfx942", "s_add_u32 s0, s0, label@rel32@lo+4", "s0", "s0, scc"),
+        ("gfx1030", "image_sample v[0:3], [v4, v6], s[8:15], s[16:19] dmask:0xf dim:SQ_RSRC_IMG_2D",
+         "v4, v6, s[8:19], exec_lo", "v[0:3]"),
+        ("gfx1030", "image_load v[0:4], v[6:7], s[8:15] dmask:0xf dim:2D tfe", "v[6:7], s[8:15], exec_lo", "v[0:4]"),
+        ("gfx90a", "buffer_load_dword off, s[4:7], s8 lds", "s[4:8], exec, m0", "none"),
+        ("gfx90a", "global_atomic_add v1, v[2:3], v4, off glc", "v[2:4], exec", "v1"),
+        ("gfx1200", "global_atomic_add_u32 v1, v[2:3], v4, off th:TH_ATOMIC_RETURN", "v[2:4], exec_lo", "v1"),
+        ("gfx1200", "global_load_dwordx2 v[0:1], v[2:3], off scope:SCOPE_SYS", "v[2:3], exec_lo", "v[0:1]"),
+        ("gfx906", "v_readlane_b32 s1, v2, s3", "v2, s3", "s1"),
+    ],
+)  # fmt: skip
+def test_every_spelling_of_operands(target: str, text: str, reads: str, writes: str) -> None:
+    instruction = decoded(target, text)
+    assert set_name(instruction.reads) == reads
+    assert set_name(instruction.writes) == writes
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "classes"),
+    [
+        ("gfx942", "v_exp_f32 v0, v1", Op.TRANS | Op.VALU),
+        ("gfx942", "v_mfma_f32_4x4x1f32 a[0:3], v1, v2, a[0:3]", Op.MFMA | Op.VALU),
+        ("gfx1100", "v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]", Op.WMMA | Op.VALU),
+        ("gfx942", "global_load_lds_dword v[2:3], off", Op.GLOBAL | Op.LDS_DMA | Op.VM_CNT),
+        ("gfx942", "s_swappc_b64 s[0:1], s[2:3]", Op.SALU | Op.CALL | Op.INDIRECT | Op.BRANCH),
+        ("gfx942", "s_endpgm", Op.TERMINATOR),
+        ("gfx1030", "image_bvh_intersect_ray v[4:7], v[9:19], s[4:7]", Op.IMAGE | Op.BVH),
+        ("gfx900", "ds_add_rtn_u32 v1, v2, v3 gds", Op.DS | Op.GDS | Op.ATOMIC),
+        ("gfx942", "v_accvgpr_write_b32 a0, v1", Op.ACCVGPR),
+        ("gfx906", "v_dot4_i32_i8 v1, v2, v3, v4", Op.DOT | Op.VOP3P),
+        ("gfx1030", "v_add_f32_dpp v1, v2, v3 row_shl:1", Op.DPP),
+        ("gfx1200", "s_wait_loadcnt 0x0", Op.WAIT),
+    ],
+)
+def test_class_bits(target: str, text: str, classes: Op) -> None:
+    assert decoded(target, text).classes & classes == classes
+
+
+def test_the_encoding_of_a_bare_mnemonic_is_its_shortest() -> None:
+    assert not decoded("gfx942", "v_add_f32 v0, v1, v2").of(Op.VOP3)
+    assert decoded("gfx942", "v_add_f32 v0, v1, v2").size == 4
+    assert decoded("gfx942", "v_add_f32_e64 v0, v1, v2").of(Op.VOP3)
+    assert decoded("gfx942", "v_fma_f32 v0, v1, v2, v3").of(Op.VOP3)
+
+
+def test_forms_and_mnemonics_are_there_for_explanations() -> None:
+    isa = isa_for(find_target("gfx942"), 64)
+    assert "v_fmac_f32" in isa.mnemonics()
+    assert "v_mac_f32" not in isa.mnemonics()
+    assert any(form.startswith("dpp: 3 operands") for form in isa.forms("v_add_f32"))
+    assert isa.classes("v_exp_f32") & Op.TRANS
+
+
+@given(st.text(alphabet="vsa0123456789[]:,.|-+()_&@% x'\"", max_size=60))
+def test_any_text_gives_an_answer(rest: str) -> None:
+    isa = isa_for(find_target("gfx1100"), 32)
+    for mnemonic in ("v_add_f32", "s_waitcnt", "exp", "v_dual_mov_b32"):
+        assert isinstance(isa.decode(f"{mnemonic} {rest}"), Decoded | NotDecoded)
+
+
+def test_a_giant_register_range_is_refused_at_once() -> None:
+    assert refused("gfx942", "v_mov_b32 v[0x1:0xF00000002], v0").kind == "no_form"
+    assert refused("gfx942", "v_mov_b32 v[" + "(" * 5000 + "1" + ")" * 5000 + "], v0").kind in ("no_form", "symbolic")

@@ -1,0 +1,55 @@
+"""What selects the form of an instruction: base mnemonic, encoding variant, number of operands, features."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_SUFFIX = re.compile(r"_(e64_dpp|e32|e64|dpp|sdwa)$")
+DPP_CONTROLS = frozenset(
+    [
+        *("quad_perm", "row_shl", "row_shr", "row_ror", "row_mirror", "row_half_mirror", "row_bcast", "row_newbcast"),
+        *("row_share", "row_xmask", "wave_shl", "wave_rol", "wave_shr", "wave_ror", "dpp8"),
+    ]
+)
+"""Modifiers that say which lane a DPP instruction reads."""
+_DPP_MODIFIERS = DPP_CONTROLS | {"bank_mask", "row_mask", "bound_ctrl", "fi"}
+_SDWA_MODIFIERS = frozenset(("dst_sel", "dst_unused", "src0_sel", "src1_sel"))
+
+
+class FormKey(NamedTuple):
+    """``variant`` is one of ``"" e32 e64 dpp e64_dpp sdwa vopd``; ``features`` a sorted, ``+``-joined part of
+    ``lds lwe ret tfe`` (modifiers that change what is read and written) or ``x`` / ``y`` for a half of a VOPD."""
+
+    base: str
+    variant: str
+    count: int  # type: ignore[assignment]  # shadows tuple.count
+    features: str
+
+
+def form_key(mnemonic: str, count: int, modifiers: dict[str, str]) -> FormKey:
+    """The key of an instruction with ``count`` operands (see :func:`operand_text.split`)."""
+    suffix = _SUFFIX.search(mnemonic)
+    base = mnemonic[: suffix.start()] if suffix else mnemonic
+    variant = suffix[1] if suffix else ""
+    if modifiers and variant in ("", "e32", "e64") and mnemonic.startswith("v_"):
+        if not modifiers.keys().isdisjoint(_DPP_MODIFIERS):
+            variant = "e64_dpp" if variant == "e64" else "dpp"
+        elif not modifiers.keys().isdisjoint(_SDWA_MODIFIERS):
+            variant = "sdwa"
+    return FormKey(base, variant, count, _features(modifiers) if modifiers else "")
+
+
+def _features(modifiers: dict[str, str]) -> str:
+    found: list[str] = [name for name in ("lds", "lwe", "tfe") if name in modifiers]
+    if _returns(modifiers):
+        found.append("ret")
+    return "+".join(sorted(found))
+
+
+def _returns(modifiers: dict[str, str]) -> bool:
+    """True when an atomic is told to return the old value (TH_ATOMIC_RETURN is bit 0 of the temporal hint)."""
+    if "glc" in modifiers or "sc0" in modifiers:
+        return True
+    hint = modifiers.get("th", "")
+    return ("TH_ATOMIC" in hint and "RETURN" in hint) or (hint.isdigit() and bool(int(hint) & 1))

@@ -1,0 +1,64 @@
+"""Does an operand fit the place where it stands? The kinds of each place are in the instruction table."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from asmevo_gate.isa.operand_text import Slot
+from asmevo_gate.isa.registers import AGPR, SGPR, SPECIAL, SPECIAL_START, VGPR
+
+_LANE_MASK = frozenset((1, 2))
+"""The only scalar operands of two widths are lane masks: as wide as the wave."""
+
+
+_LAST_LOW = 127
+_VCC = ((SPECIAL["vcc_lo"], 2),)
+
+
+@cache
+def _kinds(text: str) -> tuple[frozenset[str], frozenset[int]]:
+    letters, _, widths = text.rpartition(" ") if " " in text else (text, "", "")
+    return frozenset(letters), frozenset(int(width) for width in widths.split(",") if width)
+
+
+def misfit(text: str, one: Slot, kinds: str, wave_size: int) -> str:
+    """Why the operand does not fit; empty when it does, or when the table does not know enough to say so."""
+    letters, widths = _kinds(kinds)
+    if widths == _LANE_MASK and "v" not in letters and len(one.parts) == 1 and one.parts[0][0] >= SGPR.start:
+        if one.parts[0][1] != wave_size // 32:
+            return f"a lane mask has {wave_size // 32} dwords in wave{wave_size}"
+        return ""
+    if not letters:
+        if widths and one.parts == _VCC and wave_size == 32:
+            return "the lane mask is vcc_lo in wave32"
+        return ""
+    if not one.parts:
+        if isinstance(one.value, int | float) and not letters & {"#", "="}:
+            return "a number cannot stand here"
+        return ""
+    start, length = one.parts[0]
+    if start >= SPECIAL_START:
+        return ""
+    bank = "v" if start < VGPR.count else "a" if start < AGPR.start + AGPR.count else "s"
+    if bank not in letters:
+        return f"a{'n AGPR' if bank == 'a' else ' VGPR' if bank == 'v' else 'n SGPR'} cannot stand here"
+    if "l" in letters and bank == "v" and start > _LAST_LOW:
+        return "only v0 to v127 can be named here"
+    if len(one.parts) == 1 and widths and length not in widths:
+        expected = " or ".join(str(width) for width in sorted(widths))
+        return f"{length} registers where the instruction takes {expected}"
+    if one.half is not None and "." not in letters:
+        return "a 16-bit half cannot be selected here"
+    return _source_modifier(text, letters)
+
+
+def _source_modifier(text: str, letters: frozenset[str]) -> str:
+    if text[0] in "vsat[":
+        return "" if not text.startswith("sext") or "~" in letters else "sext() is not possible here"
+    if (text[0] == "-" or text.startswith("neg")) and "-" not in letters:
+        return "a negated source is not possible here"
+    if ("|" in text or "abs" in text) and "|" not in letters:
+        return "an absolute source is not possible here"
+    if text.startswith("sext") and "~" not in letters:
+        return "sext() is not possible here"
+    return ""

@@ -1,0 +1,135 @@
+"""Compares what the package says of an instruction line with what LLVM's descriptions say.
+
+A difference counts as explained only when a rule of ``hand_rules.json`` or one of the partial writes in
+:data:`PARTIAL_WRITES` accounts for every register of it; everything else is a disagreement.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from descriptions import Descriptions, implicit_mask
+from hand_rules import HandRules
+from llvm_program import Assembled, assemble
+
+from asmevo_gate.isa.decoder import Isa, isa_for
+from asmevo_gate.isa.instruction import Decoded, NotDecoded
+from asmevo_gate.isa.registers import M0
+from asmevo_gate.isa.targets import find_target
+
+PARTIAL_WRITES = {
+    "sdwa_preserve": "dst_unused:UNUSED_PRESERVE (the default) leaves the unselected bits: LLVM's encoded SDWA "
+    "instructions have no operand for the old value",
+    "half": "a write of v1.l or v1.h leaves the other half: LLVM tracks halves as register units, the line has dwords",
+    "op_sel": "op_sel chooses the high half of the destination: LLVM has no operand for the rest",
+}
+UNAVAILABLE = re.compile(
+    r"not supported on this GPU|not valid for this GPU|instruction not supported|variant of this instruction is not "
+    r"supported|invalid instruction|not a valid operand|modifier is not supported|is not supported on this GPU"
+)
+
+
+class Verdict(NamedTuple):
+    """``kind``: ``equal``, ``explained`` (``detail`` names the rule), ``different``, ``not_decoded`` (LLVM accepts the
+    line), ``refused`` (so does LLVM), ``lenient`` (LLVM rejects the line as unavailable, the package decodes it)
+    or ``rejected`` (LLVM rejects the operands for another reason)."""
+
+    target: str
+    text: str
+    kind: str
+    detail: str = ""
+
+
+class Comparison:
+    """Both sides for one machine (target and wave size)."""
+
+    def __init__(self, program: Path, descriptions: Descriptions, target: str, wave_size: int) -> None:
+        self.program = program
+        self.descriptions = descriptions
+        self.target = find_target(target)
+        self.wave_size = wave_size
+        default = self.target.wave_sizes[0]
+        self.machine = target if wave_size == default else f"{target},+wavefrontsize{wave_size}"
+        self.isa: Isa = isa_for(self.target, wave_size)
+        self._rules = HandRules.load()
+
+    def run(self, lines: Iterable[str]) -> list[Verdict]:
+        """A verdict for each line."""
+        return [self._judge(text, assembled) for text, assembled in assemble(self.program, self.machine, lines)]
+
+    def _judge(self, text: str, assembled: Assembled) -> Verdict:
+        ours = self.isa.decode(text)
+        name = self.machine
+        if assembled.error:
+            if isinstance(ours, NotDecoded):
+                return Verdict(name, text, "refused", assembled.error)
+            kind = "lenient" if UNAVAILABLE.search(assembled.error) else "rejected"
+            return Verdict(name, text, kind, assembled.error)
+        if isinstance(ours, NotDecoded):
+            return Verdict(name, text, "not_decoded", f"{ours.kind}: {ours.reason}")
+        return self._compare(text, ours, assembled)
+
+    def _compare(self, text: str, ours: Decoded, assembled: Assembled) -> Verdict:
+        opcode = self.descriptions.opcodes[assembled.opcode]
+        written, read = self.descriptions.explicit(assembled)
+        for implicit in opcode.implicit_defs:
+            written |= implicit_mask(implicit, self.wave_size)
+        for implicit in opcode.implicit_uses:
+            read |= implicit_mask(implicit, self.wave_size)
+        if (written, read) == (ours.writes, ours.reads):
+            return Verdict(self.machine, text, "equal")
+        if any(operand.indexed for operand in ours.operands):
+            return Verdict(self.machine, text, "explained", "indirect_register")
+        more, less = ours.reads & ~read, read & ~ours.reads
+        reasons: list[str] = []
+        if written == ours.writes:
+            if more and not more & ~ours.keeps:
+                reason = self._partial(ours, assembled)
+                if reason:
+                    reasons.append(reason)
+                    more = 0
+            if less == M0 and opcode.name.startswith(("DS_", "S_BARRIER", "S_GET_BARRIER")):
+                reasons.append("lds_without_m0" if opcode.name.startswith("DS_") else "barrier_immediate_without_m0")
+                less = 0
+            elif less and not less & ~ours.writes and "bound_ctrl" in ours.modifiers:
+                reasons.append("dpp_old_value")
+                less = 0
+            if not more and not less:
+                return Verdict(self.machine, text, "explained", "+".join(reasons))
+        detail = f"{opcode.name}: reads +{more:x} -{less:x} writes {ours.writes ^ written:x}"
+        return Verdict(self.machine, text, "different", detail)
+
+    def _partial(self, ours: Decoded, assembled: Assembled) -> str:
+        if ours.variant == "sdwa":
+            return "sdwa_preserve"
+        if any(operand.half is not None for operand in ours.operands):
+            return "half"
+        if "op_sel" in ours.modifiers:
+            return "op_sel"
+        first = ours.operands[0]
+        if ours.keeps == first.mask and first.length == 1 and self._rules.keeps_high_half(self.target.name):
+            return "half_result"
+        opcode = self.descriptions.opcodes[assembled.opcode]
+        return "partial_result" if self._rules.concerns("partial_result", opcode, self.descriptions) else ""
+
+
+_REGISTER = re.compile(r"\b([vsa])(?:(\d+)|\[(\d+):(\d+)\])(?!\w)")
+
+
+def with_other_registers(text: str, random_source: random.Random) -> str:
+    """The same instruction on other registers, which may overlap; tuples stay aligned."""
+
+    def other(match: re.Match[str]) -> str:
+        bank, one, first, last = match.groups()
+        count = 1 if one else int(last) - int(first) + 1
+        top = 100 - count if bank == "s" else 250 - count
+        start = random_source.randrange(0, max(top, 1))
+        if count > 1:
+            start -= start % (4 if bank == "s" else 2)
+        return f"{bank}{start}" if one else f"{bank}[{start}:{start + count - 1}]"
+
+    return text if "::" in text else _REGISTER.sub(other, text)
