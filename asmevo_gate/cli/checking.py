@@ -47,9 +47,10 @@ def run_check(
     *,
     read: Callable[[str], bytes | None] | None = None,
     named: bool = False,
+    command: str | None = None,
 ) -> Checked:
     """Check the changes. ``read`` gives the files that the settings name (``None``: from disk); ``named``: the user
-    named the files to check.
+    named the files to check; ``command`` repeats the run, where that is not the command line itself.
 
     Raises:
         UsageError: options, settings or a file that they name are wrong.
@@ -70,7 +71,7 @@ def run_check(
         count_known=named,
         defines=tuple(_definition(text) for text in options.defines),
         assemble=options.assemble,
-        command=shlex.join(["asmevo-gate", *sys.argv[1:]]),
+        command=command or shlex.join(["asmevo-gate", *sys.argv[1:]]),
         constraints=files.constraints,
     )
     return Checked(run_gate(changes, settings, request, files.baseline), request, files)

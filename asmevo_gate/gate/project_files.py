@@ -24,7 +24,8 @@ class ProjectFiles(NamedTuple):
 
 def read_project_files(settings: Settings, read: Reader | None = None, baseline: Path | None = None) -> ProjectFiles:
     """The files of the settings. ``read`` gives a file by its path from the root of the repository (``None``: from
-    disk). ``baseline`` names another baseline than the settings do; it is read from disk.
+    disk). ``baseline`` names another baseline than the settings do; without ``read`` its path counts from the
+    current directory.
 
     Raises:
         UsageError: a file is missing or malformed; it never counts as an empty one.
@@ -33,11 +34,14 @@ def read_project_files(settings: Settings, read: Reader | None = None, baseline:
 
 
 def _baseline(settings: Settings, read: Reader | None, named: Path | None) -> Baseline | None:
-    if named is not None:
+    if named is not None and read is None:
         return read_baseline(named)
-    if settings.baseline is None:
+    if named is not None:
+        path = named.as_posix()
+    elif settings.baseline is not None:
+        path = settings.baseline.relative_to(settings.root).as_posix()
+    else:
         return None
-    path = settings.baseline.relative_to(settings.root).as_posix()
     return parse_baseline(_content(settings, path, "baseline", read), path)
 
 

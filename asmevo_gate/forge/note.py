@@ -1,0 +1,66 @@
+"""The text of the one note on a merge request: the report, then the suggestions that found no line in the diff."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from asmevo_gate.forge.suggestion import Suggestion
+from asmevo_gate.report import markdown
+from asmevo_gate.report.text import markdown_block, markdown_code, markdown_text, plural
+
+if TYPE_CHECKING:
+    from asmevo_gate.gate.result import Report
+    from asmevo_gate.report.context import RenderContext
+
+_SECTION_BYTES = 15_000
+_PATCH_LINES = 60
+
+
+def note_text(
+    report: Report, context: RenderContext, on_lines: int, in_note: Sequence[Suggestion], left_out: int
+) -> str:
+    """The note. ``on_lines`` suggestions stand at their lines, ``in_note`` are shown here, ``left_out`` are only in the
+    patches of the report."""
+    section = _section(on_lines, in_note, left_out)
+    room = max(context.size_limit - len(section.encode("utf-8")), 10_000)
+    return markdown.render(report, dataclasses.replace(context, size_limit=room)) + section
+
+
+def failure_text(message: str, commit: str, address: str) -> str:
+    """The note of a run that could not do its work; it takes the place of an older verdict."""
+    job = f"\n[The job]({address}) has more.\n" if markdown._is_address(address) else ""
+    return (
+        f"{markdown.MARKER}\n## asmevo-gate: not done\n\nThe gate could not do its work on "
+        f"{markdown_code(commit[:12])}, so nothing is known about this change:\n\n{markdown_text(message)}\n{job}"
+    )
+
+
+def _section(on_lines: int, in_note: Sequence[Suggestion], left_out: int) -> str:
+    if not on_lines and not in_note and not left_out:
+        return ""
+    parts = ["\n### Suggestions\n\n"]
+    if on_lines:
+        parts.append(f"{plural(on_lines, 'suggestion')} at the lines of the diff.\n")
+    shown = 0
+    size = 0
+    for suggestion in in_note:
+        item = _item(suggestion)
+        size += len(item.encode("utf-8"))
+        if size > _SECTION_BYTES:
+            break
+        parts.append(item)
+        shown += 1
+    left_out += len(in_note) - shown
+    if left_out:
+        parts.append(f"\n{left_out:,} more in the patches of the report.\n")
+    return "".join(parts)
+
+
+def _item(suggestion: Suggestion) -> str:
+    lines = suggestion.patch.rstrip("\n").split("\n")
+    if len(lines) > _PATCH_LINES:
+        lines = [*lines[:_PATCH_LINES], f"... {len(lines) - _PATCH_LINES} more lines in the patches of the report"]
+    where = markdown_code(f"{suggestion.path}:{suggestion.first}")
+    return f"\n{where}: {markdown_text(suggestion.title)}\n\n{markdown_block(lines, 'diff')}\n"
