@@ -10,6 +10,8 @@ from asmevo_gate.isa.operand_text import Slot, Tokens, slot, split
 from asmevo_gate.isa.table import FormRow, Table, load_table
 from asmevo_gate.isa.targets import Target
 
+_ANYWHERE = frozenset(("op_sel", "op_sel_hi", "neg_lo", "neg_hi", "neg", "offset", "cbsz", "abid", "blgp", "clamp"))
+"""Modifiers whose place the assembler checks by opcode, where the table knows only kinds of forms: not refused."""
 _MAX_MEMO = 400_000
 _NARROWED = {"VCC": "vcc_lo", "EXEC": "exec_lo"}
 _LINE_NAMES = {"FLAT_SCR": "flat_scratch"}
@@ -115,7 +117,7 @@ class Isa:
         table = self._table
         allowed = table.modifiers[row.modifiers]
         for name in tokens.modifiers:
-            if name not in allowed and not (name.startswith("no") and name[2:] in allowed):
+            if name not in allowed and name not in _ANYWHERE and not (name.startswith("no") and name[2:] in allowed):
                 return self._refuse_modifier(text, tokens.mnemonic, key, name)
         slots = [slot(operand) for operand in tokens.operands]
         for operand, one, kinds in zip(tokens.operands, slots, table.slots[row.slots], strict=True):

@@ -12,6 +12,7 @@ _LANE_MASK = frozenset((1, 2))
 
 
 _LAST_LOW = 127
+_BANKS = frozenset("vas")
 _VCC = ((SPECIAL["vcc_lo"], 2),)
 
 
@@ -40,7 +41,9 @@ def misfit(text: str, one: Slot, kinds: str, wave_size: int) -> str:
     if start >= SPECIAL_START:
         return ""
     bank = "v" if start < VGPR.count else "a" if start < AGPR.start + AGPR.count else "s"
-    if bank not in letters:
+    if not letters & _BANKS:
+        return ""
+    if bank not in letters and one.half is None:
         return f"a{'n AGPR' if bank == 'a' else ' VGPR' if bank == 'v' else 'n SGPR'} cannot stand here"
     if "l" in letters and bank == "v" and start > _LAST_LOW:
         return "only v0 to v127 can be named here"

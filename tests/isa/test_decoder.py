@@ -166,7 +166,7 @@ def test_lane_masks_are_as_wide_as_the_wave() -> None:
         ("gfx1030", "v_add_f32 v1.h, v2, v3"),
         ("gfx942", "v_add_u32 v1, -v2, v3"),
         ("gfx942", "v_mov_b32 v[4:2], v0"),
-        ("gfx942", "v_add_f32 v0, v1, v2 offset:16"),
+        ("gfx942", "v_add_f32 v0, v1, v2 offen"),
     ],
 )
 def test_operands_that_do_not_fit_are_refused(target: str, text: str) -> None:

@@ -84,7 +84,7 @@ def compare(target: str, wave_size: int, lines: Iterable[str]) -> list[Verdict]:
     return Comparison(tools.program, tools.descriptions, target, wave_size).run(lines)
 
 
-_COMMENT = re.compile(r";.*|//.*")
+_COMMENT = re.compile(r";.*|//.*|/\*.*?\*/")
 
 
 def instruction_lines(assembly: str) -> Iterator[str]:
