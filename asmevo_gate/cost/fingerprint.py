@@ -178,7 +178,8 @@ class Memory(msgspec.Struct, frozen=True):
     @property
     def longest(self) -> float:
         """Latency from DRAM, or the mean under load where that was measured to be longer."""
-        return max([self.levels[-1].latency.highest, self.latency_loaded.get(0)])
+        loaded = self.latency_loaded
+        return max(self.levels[-1].latency.highest, loaded.highest if loaded.known else 0.0)
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
