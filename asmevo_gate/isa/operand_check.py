@@ -47,7 +47,7 @@ def misfit(text: str, one: Slot, kinds: str, wave_size: int) -> str:
         return f"a{'n AGPR' if bank == 'a' else ' VGPR' if bank == 'v' else 'n SGPR'} cannot stand here"
     if "l" in letters and bank == "v" and start > _LAST_LOW:
         return "only v0 to v127 can be named here"
-    if len(one.parts) == 1 and widths and length not in widths:
+    if len(one.parts) == 1 and text[0] != "[" and widths and length not in widths:
         expected = " or ".join(str(width) for width in sorted(widths))
         return f"{length} registers where the instruction takes {expected}"
     if one.half is not None and "." not in letters:
