@@ -28,7 +28,7 @@ PARTIAL_WRITES = {
     "op_sel": "op_sel chooses the high half of the destination: LLVM has no operand for the rest",
 }
 UNAVAILABLE = re.compile(
-    r"not supported on this GPU|not valid for this GPU|instruction not supported|variant of this instruction is not "
+    r"not supported on this GPU|instruction not supported|variant of this instruction is not "
     r"supported|invalid instruction|not a valid operand|modifier is not supported|is not supported on this GPU"
 )
 
