@@ -143,3 +143,22 @@ def _work_item_ids(kernel: Function, descriptor: Descriptor, names: dict[int, st
 def work_item_registers(kernel: Function) -> int:
     """The VGPRs that hold work-item ids at the entry of a kernel; 0 for a device function."""
     return _work_item_ids(kernel, kernel.descriptor, {}) if kernel.descriptor is not None else 0
+
+
+def user_sgpr_count(kernel: Function) -> int | None:
+    """User SGPRs that the descriptor enables one by one; ``None`` when it does not tell."""
+    descriptor = kernel.descriptor
+    if descriptor is None:
+        return None
+    total = 0
+    for name, count, _ in _USER_SGPRS:
+        present = _enabled(kernel, descriptor, name)
+        if present is None:
+            return None
+        total += count if present else 0
+    if kernel.target.facts["kernarg_preload"]:
+        length = directive_value(descriptor, "user_sgpr_kernarg_preload_length", kernel.target)
+        if length is None:
+            return None
+        total += length
+    return total

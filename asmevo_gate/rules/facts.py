@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from asmevo_gate.analysis.known_values import KnownOperands, known_operands
 from asmevo_gate.analysis.liveness import Liveness, live_registers
 from asmevo_gate.analysis.pending_memory import PendingMemory, pending_memory
 from asmevo_gate.analysis.pending_slack import Slack, too_strong_waits
@@ -14,6 +15,7 @@ from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.constraints.reference import violations
 from asmevo_gate.constraints.violation import HazardViolation
+from asmevo_gate.cost.kernel import KernelCost, kernel_cost
 from asmevo_gate.program.model import Function, Program
 
 
@@ -38,6 +40,16 @@ class KernelFacts:
     def resources(self) -> Resources:
         """Used and allocated registers, LDS, scratch, occupancy."""
         return kernel_resources(self.kernel)
+
+    @cached_property
+    def known(self) -> KnownOperands:
+        """Values that operands of memory, lane and index instructions surely have."""
+        return known_operands(self.kernel)
+
+    @cached_property
+    def cost(self) -> KernelCost:
+        """Cycles of each block, each loop and the kernel at its occupancy."""
+        return kernel_cost(self.kernel, self.resources.occupancy_waves_per_simd)
 
     @cached_property
     def pending(self) -> PendingMemory:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from asmevo_gate.program.metadata import KernelMetadata
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.kernel_examples import kernel_text
+from asmevo_gate.rules.metadata_place import metadata_place
 from asmevo_gate.rules.rule import Example, Rule, Severity, Violation
-from asmevo_gate.source.statement import Place
 
 _ARGUMENTS = (
     "    .args:\n      - { .name: p, .size: 8, .offset: 16, .value_kind: global_buffer, .address_space: global }\n"
@@ -24,9 +24,9 @@ class MetadataAgainstDescriptor(Rule):
 
     What it does:
         Compares the metadata of a kernel with its descriptor: kernarg size (when the descriptor states one), the
-        arguments against the kernarg segment, scratch, LDS, wavefront size, the required against the greatest
-        work-group size, the descriptor's symbol, VGPR and AGPR counts. Larger reservations than needed and absent
-        values are normal and quiet. What the runtime acts on is an error, what only tools show a warning.
+        arguments against the kernarg segment, scratch, LDS, wavefront size, dynamic stack, work-group processor
+        mode, the descriptor's symbol, VGPR, AGPR and SGPR counts. Larger reservations than needed and absent values
+        are normal and quiet. What the runtime acts on is an error, what only tools show a warning.
     Why it matters:
         The runtime sizes the kernarg segment and scratch by one of the two, the code relies on the other: arguments
         are read from beyond the segment, or the dispatch is refused.
@@ -58,7 +58,7 @@ class MetadataAgainstDescriptor(Rule):
             return
         for key, message, severity in _contradictions(facts, metadata):
             yield Violation(
-                place=_place(facts, metadata, key),
+                place=metadata_place(facts, metadata, key),
                 message=message,
                 repair="give both the same value",
                 severity=severity,
@@ -82,7 +82,6 @@ def _contradictions(facts: KernelFacts, metadata: KernelMetadata) -> Iterable[_C
     wave = values.get(".wavefront_size")
     if isinstance(wave, int) and wave != facts.kernel.wave_size:
         yield ".wavefront_size", f"the metadata says wave{wave}, the descriptor wave{facts.kernel.wave_size}", None
-    yield from _work_group(metadata)
     if metadata.symbol and metadata.symbol != f"{metadata.name}.kd" and not _renamed(facts, metadata):
         yield ".symbol", f"the descriptor of '{metadata.name}' is '{metadata.name}.kd', not '{metadata.symbol}'", None
     vgprs = values.get(".vgpr_count")
@@ -93,6 +92,27 @@ def _contradictions(facts: KernelFacts, metadata: KernelMetadata) -> Iterable[_C
     own = resources.agpr_addressable
     if isinstance(agprs, int) and own is not None and agprs > own:
         yield ".agpr_count", f"the metadata counts {agprs} AGPRs, the descriptor allocates {own}", "warning"
+    sgprs = values.get(".sgpr_count")
+    if isinstance(sgprs, int) and resources.sgpr_allocated is not None and sgprs > resources.sgpr_allocated:
+        yield (
+            ".sgpr_count",
+            f"the metadata counts {sgprs} SGPRs, the descriptor allocates {resources.sgpr_allocated}",
+            "warning",
+        )
+    yield from _flags(facts, metadata)
+
+
+def _flags(facts: KernelFacts, metadata: KernelMetadata) -> Iterable[_Contradiction]:
+    """Flags that both state. The descriptor decides what the hardware does, the metadata what the runtime prepares."""
+    descriptor = facts.kernel.descriptor
+    for key, directive in (
+        (".uses_dynamic_stack", "uses_dynamic_stack"),
+        (".workgroup_processor_mode", "workgroup_processor_mode"),
+    ):
+        stated = metadata.values.get(key)
+        declared = descriptor.values.get(directive) if descriptor else None
+        if isinstance(stated, bool | int) and declared is not None and bool(stated) != bool(declared):
+            yield key, f"the metadata says {int(stated)}, .amdhsa_{directive} {declared}", "warning"
 
 
 def _renamed(facts: KernelFacts, metadata: KernelMetadata) -> bool:
@@ -122,35 +142,3 @@ def _kernarg(facts: KernelFacts, metadata: KernelMetadata) -> Iterable[_Contradi
     ]
     if ends and max(ends) > stated:
         yield ".args", f"the arguments end at byte {max(ends)}, but the kernarg segment has {stated} bytes", None
-
-
-def _work_group(metadata: KernelMetadata) -> Iterable[_Contradiction]:
-    required, most = metadata.values.get(".reqd_workgroup_size"), metadata.values.get(".max_flat_workgroup_size")
-    if not isinstance(required, list) or not isinstance(most, int):
-        return
-    product = 1
-    for size in required:
-        if not isinstance(size, int):
-            return
-        product *= size
-    if product > most:
-        yield (
-            ".max_flat_workgroup_size",
-            f"a work-group needs {product} work-items, but at most {most} are allowed",
-            None,
-        )
-
-
-def _place(facts: KernelFacts, metadata: KernelMetadata, key: str) -> Place:
-    """The line of the key; the kernel's entry in a code object, which has no lines."""
-    line = metadata.lines.get(key)
-    path = facts.program.path
-    if line is None:
-        entry = facts.kernel.entry
-        return entry.place if entry is not None else Place(path, 1, 1, 0, 0)
-    text = facts.program.source.text
-    start = 0
-    for _ in range(line - 1):
-        start = text.find("\n", start) + 1
-    end = text.find("\n", start)
-    return Place(path, line, 1, start, end if end >= 0 else len(text))

@@ -10,7 +10,16 @@ from importlib.resources import files
 from asmevo_gate.errors import UsageError
 from asmevo_gate.rules.rule import Rule
 
-_NOT_RULES = {"__init__", "rule", "registry", "facts", "documentation", "kernel_examples", "register_use"}
+_NOT_RULES = {
+    "__init__",
+    "rule",
+    "registry",
+    "facts",
+    "documentation",
+    "kernel_examples",
+    "register_use",
+    "metadata_place",
+}
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from asmevo_gate.isa.instruction import Op
 from asmevo_gate.isa.registers import EXEC, SPECIAL, bits
 from asmevo_gate.rules.facts import KernelFacts
-from asmevo_gate.rules.rule import Example, Rule, Violation
+from asmevo_gate.rules.rule import Example, Rule, Severity, Violation
 
 _HIGH = bits(SPECIAL["vcc_hi"]) | bits(SPECIAL["exec_hi"])
 
@@ -16,15 +16,16 @@ class Exec64InWave32(Rule):
     """A 64-bit lane mask in a kernel that runs with 32 lanes.
 
     What it does:
-        In a wave32 kernel, reports scalar instructions that read or write EXEC or VCC as a 64-bit pair while nothing
-        in the kernel gives the upper half a value.
+        In a wave32 kernel, reports scalar instructions that read EXEC or VCC as a 64-bit pair while nothing in the
+        kernel gives the upper half a value, and the 64-bit s_*_saveexec and s_*_wrexec. A 64-bit write of EXEC that
+        reads no such half is a warning.
     Why it matters:
         With 32 lanes only exec_lo and vcc_lo are lane masks; exec_hi and vcc_hi are ordinary state that the launch
         does not set. A 64-bit save, test or restore mixes that garbage in: branches on SCC go the wrong way.
     Repair:
         Use the 32-bit form with exec_lo and vcc_lo, or build the kernel for wave64 (.amdhsa_wavefront_size32 0).
     Sources:
-        RDNA3 ISA guide 3.3 "EXECute mask" and 3.5 "VCC": in wave32 only bits 31:0 are used; AMDGPUUsage, wavefront size.
+        RDNA3 ISA guide 3.3 "EXECute mask" and 3.5 "VCC": in wave32 only bits 31:0 count.
     """
 
     id = "wave.exec64_in_wave32"
@@ -38,6 +39,8 @@ class Exec64InWave32(Rule):
             "  s_or_b64 exec, exec, s[8:9]\n  s_endpgm\n",
             line=3,
         ),
+        Example("gfx1030", "kernel:\n  s_and_saveexec_b64 s[8:9], s[2:3]\n  s_endpgm\n", line=2),
+        Example("gfx1200", "kernel:\n  s_mov_b64 exec, s[2:3]\n  s_endpgm\n", line=2),
     )
     good = (
         Example(
@@ -63,11 +66,26 @@ class Exec64InWave32(Rule):
             if decoded is None or not decoded.of(Op.SALU):
                 continue
             half = decoded.reads & _HIGH & ~written
+            severity: Severity | None = None
             if half:
                 name = "exec" if half & EXEC else "vcc"
-                yield Violation(
-                    place=instruction.statement.place,
-                    frames=instruction.statement.frames,
-                    message=f"{decoded.base} reads {name} as 64 bits, but this is a wave32 kernel and {name}_hi holds no mask",
-                    repair=f"use the b32 form with {name}_lo",
+                message = (
+                    f"{decoded.base} reads {name} as 64 bits, but this is a wave32 kernel and {name}_hi holds no mask"
                 )
+            elif decoded.base.endswith(("saveexec_b64", "wrexec_b64")):
+                message = (
+                    f"{decoded.base} saves and sets 64 lanes, but this is a wave32 kernel and exec_hi holds no mask"
+                )
+                name = "exec"
+            elif decoded.writes & EXEC == EXEC:
+                message, name = f"{decoded.base} writes 64 bits of exec, but a wave32 kernel has exec_lo alone", "exec"
+                severity = "warning"
+            else:
+                continue
+            yield Violation(
+                place=instruction.statement.place,
+                frames=instruction.statement.frames,
+                message=message,
+                repair=f"use the b32 form with {name}_lo",
+                severity=severity,
+            )

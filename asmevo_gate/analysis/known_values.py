@@ -1,0 +1,402 @@
+"""Values that registers surely hold: constants, work-item ids, and what the launch put into SGPRs.
+
+A forward data-flow analysis over all paths. A register is known only where every path agrees on one value, so an answer
+is never a guess. A vector register is known only while it holds for every lane that may be active: a write under a
+narrowed EXEC is forgotten where EXEC widens again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
+from asmevo_gate.analysis.initial_state import initial_state
+from asmevo_gate.analysis.vgpr_msb import MNEMONIC as RENAMES
+from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Operand, Role
+from asmevo_gate.isa.registers import SGPR, VECTOR, VGPR, indices
+from asmevo_gate.program.model import Function
+
+PACKED_IDS = "packed work-item ids"
+LOADED = "loaded from "
+"""Prefix of the origin of a dword that a scalar load brought from a known address; ``add`` is its byte offset there."""
+_POINTERS = {
+    "dispatch packet address": 2, "queue address": 2, "kernarg segment address": 2, "flat scratch initialiser": 2,
+    "dispatch id": 2, "private segment buffer": 4,
+}  # fmt: skip
+"""Initial values of more than one SGPR, with their number."""
+_WORD = (1 << 32) - 1
+
+
+class Value(NamedTuple):
+    """``scale * origin + add`` modulo 2**32.
+
+    ``origin`` is ``""`` for a constant, ``x``, ``y`` or ``z`` for a work-item id, :data:`PACKED_IDS`, :data:`LOADED` and
+    a name, or the name of an initial SGPR value (:class:`~asmevo_gate.analysis.initial_state.InitialRegisters`), of
+    which ``part`` is the dword.
+    """
+
+    origin: str
+    scale: int = 1
+    add: int = 0
+    part: int = 0
+
+    @property
+    def constant(self) -> int | None:
+        """The number, when it is one."""
+        return self.add if not self.origin else None
+
+
+def constant(number: int) -> Value:
+    """A constant as a value."""
+    return Value("", 0, number & _WORD)
+
+
+KnownOperands = dict[int, tuple[tuple[Value | None, ...], ...]]
+"""Instruction index -> for each operand the values of its registers (of up to four), or of its literal."""
+
+
+@dataclass
+class _State:
+    """``values`` by register; ``local`` are the vector registers whose value holds only under the present EXEC."""
+
+    values: dict[int, Value] = field(default_factory=dict)
+    known: int = 0
+    local: int = 0
+    masked: bool = False
+
+    def copy(self) -> _State:
+        return _State(dict(self.values), self.known, self.local, self.masked)
+
+    def forget(self, registers: int) -> None:
+        gone = registers & self.known
+        if gone:
+            for register in indices(gone):
+                del self.values[register]
+            self.known &= ~gone
+            self.local &= ~gone
+
+    def learn(self, register: int, value: Value) -> None:
+        self.values[register] = value
+        self.known |= 1 << register
+        if self.masked and (1 << register) & VECTOR:
+            self.local |= 1 << register
+
+    def meet(self, other: _State) -> bool:
+        """Keep what both know; True when that changed this state."""
+        lost = 0
+        for register, value in self.values.items():
+            if other.values.get(register) != value:
+                lost |= 1 << register
+        masked, local = self.masked or other.masked, (self.local | other.local) & self.known & ~lost
+        changed = bool(lost) or masked != self.masked or local != self.local
+        self.forget(lost)
+        self.masked, self.local = masked, local
+        return changed
+
+
+def known_operands(function: Function) -> KnownOperands:
+    """What is known of the operands of memory and lane accesses and of scalar and index arithmetic, by instruction."""
+    found: KnownOperands = {}
+    if not function.blocks or not function.is_kernel:
+        return found
+    vectors = not any(one.statement.name == RENAMES for one in function.instructions)
+    for block, entering in zip(function.blocks, _solve(function, vectors), strict=True):
+        if entering is None:
+            continue
+        state = entering.copy()
+        for instruction in function.instructions[block.first : block.end]:
+            decoded = instruction.decoded
+            if decoded is not None and (decoded.of(_WATCHED) or decoded.base in _WATCHED_BASES):
+                values = tuple(_values(operand, state) for operand in decoded.operands)
+                if any(value is not None for operand in values for value in operand):
+                    found[instruction.index] = values
+            _step(decoded, state, vectors)
+    return found
+
+
+_WATCHED = VMEM | Op.SMEM | Op.DS
+_WATCHED_BASES = frozenset(
+    (
+        "v_readlane_b32", "v_writelane_b32", "v_bfe_u32", "v_lshrrev_b32", "v_lshlrev_b32", "v_lshl_add_u32",
+        "v_mul_u32_u24", "v_mul_lo_u32", "v_mad_u32_u24", "s_lshl_b32", "s_mul_i32", "s_mul_hi_u32",
+    )
+)  # fmt: skip
+
+
+def _solve(function: Function, vectors: bool) -> list[_State | None]:
+    """States at the starts of the blocks. They only lose entries, so this ends."""
+    entering: list[_State | None] = [None] * len(function.blocks)
+    entering[0] = _initial(function, vectors)
+    pending = [0]
+    while pending:
+        block = function.blocks[pending.pop()]
+        state = entering[block.number]
+        assert state is not None
+        state = state.copy()
+        for instruction in function.instructions[block.first : block.end]:
+            _step(instruction.decoded, state, vectors)
+        for successor in block.successors:
+            old = entering[successor]
+            if old is None:
+                entering[successor] = state.copy()
+            elif not old.meet(state):
+                continue
+            if successor not in pending:
+                pending.append(successor)
+    return entering
+
+
+def _initial(function: Function, vectors: bool) -> _State:
+    state = _State()
+    if function.descriptor is None:
+        return state
+    for register, name in initial_state(function).names.items():
+        if SGPR.start <= register < SGPR.start + SGPR.count:
+            for part in range(_POINTERS.get(name, 1)):
+                state.learn(register + part, Value(name, part=part))
+        elif register < VGPR.count and vectors:
+            axis = PACKED_IDS if function.target.facts["packed_tid"] else name[-1]
+            state.learn(register, Value(axis))
+    return state
+
+
+def _values(operand: Operand, state: _State) -> tuple[Value | None, ...]:
+    if operand.length and not operand.indexed and not operand.text.startswith(("-", "|", "neg", "abs", "sext")):
+        return tuple(state.values.get(operand.start + part) for part in range(min(operand.length, 4)))
+    if not operand.length and isinstance(operand.value, int):
+        return (constant(operand.value),)
+    return (None,)
+
+
+def _step(decoded: Decoded | None, state: _State, vectors: bool) -> None:
+    if decoded is None or decoded.is_call:
+        state.forget(state.known)
+        state.masked = True
+        return
+    if not decoded.writes:
+        return
+    made = _made(decoded, state)
+    change = exec_change(decoded)
+    if change is not ExecChange.NONE:
+        if change is ExecChange.NARROWS:
+            state.masked = True
+        elif change is ExecChange.WIDENS and not _all_lanes(decoded):
+            state.forget(state.local)
+        else:
+            state.forget(state.known & VECTOR)
+            state.masked = True
+    state.forget(decoded.writes)
+    if any(operand.indexed for operand in decoded.operands):
+        state.forget(state.known)
+        return
+    for register, value in made:
+        if vectors or not (1 << register) & VECTOR:
+            state.learn(register, value)
+
+
+def _all_lanes(decoded: Decoded) -> bool:
+    """EXEC gets lanes that the launch may not have given (``-1``)."""
+    return any(operand.value == -1 for operand in decoded.operands)
+
+
+_Made = list[tuple[int, Value]]
+
+
+def _made(decoded: Decoded, state: _State) -> _Made:
+    """What the written registers hold afterwards, where that is known."""
+    if decoded.of(Op.SMEM):
+        return _loaded(decoded, state) if decoded.of(Op.LOAD) else []
+    rule = _ARITHMETIC.get(decoded.base)
+    if rule is None or decoded.variant in ("dpp", "e64_dpp", "sdwa", "vopd") or "clamp" in decoded.modifiers:
+        return []
+    destination = decoded.operands[0]
+    sources = [operand for operand in decoded.operands[1:] if not operand.role & Role.WRITE]
+    if not destination.length or destination.half is not None:
+        return []
+    made: _Made = []
+    if decoded.base in _PAIRS:
+        values = [_pair(operand, state) for operand in sources]
+        for part in range(destination.length):
+            halves = [value[part] for value in values]
+            known = _apply(rule, halves)
+            if known is not None:
+                made.append((destination.start + part, known))
+        return made
+    known = _apply(rule, [_values(operand, state)[0] for operand in sources])
+    return [(destination.start, known)] if known is not None and destination.length == 1 else []
+
+
+def _pair(operand: Operand, state: _State) -> tuple[Value | None, Value | None]:
+    """Both dwords of a 64-bit source; an inline constant is sign-extended."""
+    found = _values(operand, state)
+    if len(found) == 2:
+        return found[0], found[1]
+    number = operand.value
+    if not operand.length and isinstance(number, int):
+        return constant(number), constant(-1 if number < 0 else number >> 32)
+    return None, None
+
+
+def _apply(rule: Callable[..., Value | None], sources: list[Value | None]) -> Value | None:
+    if any(value is None for value in sources):
+        return None
+    try:
+        return rule(*sources)
+    except TypeError:
+        # Another form of the mnemonic, with more or fewer sources than the rule is for.
+        return None
+
+
+def _loaded(decoded: Decoded, state: _State) -> _Made:
+    destination, base = decoded.operands[0], decoded.operands[1]
+    at = address(decoded, tuple(_values(operand, state) for operand in decoded.operands))
+    if at is None or base.length != 2:
+        return []
+    origin, offset = at
+    return [
+        (destination.start + part, Value(LOADED + origin, 1, offset + 4 * part)) for part in range(destination.length)
+    ]
+
+
+def address(decoded: Decoded, values: tuple[tuple[Value | None, ...], ...]) -> tuple[str, int] | None:
+    """Origin and byte offset of a scalar load: the base pair is an initial pointer, the offsets are constants."""
+    if len(values) < 2 or len(values[1]) != 2:
+        return None
+    low, high = values[1]
+    if low is None or high is None or low.origin != high.origin or low.scale != 1 or (low.part, high.part) != (0, 1):
+        return None
+    total = low.add - (1 << 32 if low.add >> 31 else 0)
+    for operand, found in zip(decoded.operands[2:], values[2:], strict=True):
+        if operand.text in ("null", "off"):
+            continue
+        value = found[0]
+        if value is None or value.constant is None:
+            return None
+        total += value.constant
+    extra = immediate_offset(decoded)
+    return None if extra is None else (low.origin, total + extra)
+
+
+def immediate_offset(decoded: Decoded, name: str = "offset") -> int | None:
+    """The value of an ``offset:`` modifier, 0 without one, ``None`` when it is no plain number."""
+    text = decoded.modifiers.get(name, "0")
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None
+
+
+def _mov(value: Value) -> Value:
+    return value
+
+
+def _add(one: Value, other: Value) -> Value | None:
+    if one.constant is None:
+        one, other = other, one
+    if one.constant is None:
+        return None
+    return other._replace(add=(other.add + one.constant) & _WORD)
+
+
+def _sub(one: Value, other: Value) -> Value | None:
+    return None if other.constant is None else _add(one, constant(-other.constant))
+
+
+def _mul(one: Value, other: Value) -> Value | None:
+    if one.constant is None:
+        one, other = other, one
+    if one.constant is None or (other.origin and other.origin not in "xyz"):
+        return None
+    factor = one.constant
+    return Value(other.origin, other.scale * factor & _WORD, other.add * factor & _WORD)
+
+
+def _shl(value: Value, amount: Value) -> Value | None:
+    if amount.constant is None:
+        return None
+    return _mul(value, constant(1 << (amount.constant & 31)))
+
+
+def _shr(value: Value, amount: Value) -> Value | None:
+    if value.constant is not None and amount.constant is not None:
+        return constant(value.constant >> (amount.constant & 31))
+    if value == Value(PACKED_IDS) and amount.constant == 20:
+        return Value("z")
+    return None
+
+
+def _and(one: Value, other: Value) -> Value | None:
+    if one.constant is None:
+        one, other = other, one
+    if one.constant is None:
+        return None
+    if other.constant is not None:
+        return constant(one.constant & other.constant)
+    if one.constant == 0x3FF and other.scale == 1 and not other.add:
+        return Value("x") if other.origin == PACKED_IDS else other if other.origin in ("x", "y", "z") else None
+    return None
+
+
+def _or(one: Value, other: Value) -> Value | None:
+    if one.constant is None:
+        one, other = other, one
+    if one.constant is None:
+        return None
+    if other.constant is not None:
+        return constant(one.constant | other.constant)
+    step = other.scale & -other.scale
+    return _add(one, other) if other.origin in ("x", "y", "z") and not other.add and one.constant < step else None
+
+
+def _bfe(value: Value, first: Value, width: Value) -> Value | None:
+    if first.constant is None or width.constant is None:
+        return None
+    if value.constant is not None:
+        return constant(value.constant >> (first.constant & 31) & ((1 << (width.constant & 31)) - 1))
+    axis = {(0, 10): "x", (10, 10): "y", (20, 10): "z"}.get((first.constant, width.constant))
+    return Value(axis) if value == Value(PACKED_IDS) and axis else None
+
+
+def _then(first: Callable[..., Value | None], second: Callable[..., Value | None]) -> Callable[..., Value | None]:
+    def both(one: Value, other: Value, third: Value) -> Value | None:
+        made = first(one, other)
+        return None if made is None else second(made, third)
+
+    return both
+
+
+def _reversed(rule: Callable[..., Value | None]) -> Callable[..., Value | None]:
+    return lambda amount, value: rule(value, amount)
+
+
+def _carry(high: Value, zero: Value) -> Value | None:
+    """The upper half of a pointer to which a constant is added: still the upper half of an address in the segment."""
+    if high.constant is None and zero.constant in (0, _WORD):
+        return high
+    return None
+
+
+_ARITHMETIC: dict[str, Callable[..., Value | None]] = {
+    **dict.fromkeys(("s_mov_b32", "s_movk_i32", "v_mov_b32", "s_mov_b64", "v_mov_b64", "v_readfirstlane_b32"), _mov),
+    **dict.fromkeys(("s_add_u32", "s_add_i32", "s_addk_i32", "v_add_u32", "v_add_nc_u32", "v_add_co_u32"), _add),
+    **dict.fromkeys(("s_add_co_u32", "s_add_co_i32"), _add),
+    **dict.fromkeys(("s_sub_u32", "s_sub_i32", "v_sub_u32", "v_sub_nc_u32"), _sub),
+    **dict.fromkeys(("s_addc_u32", "s_add_co_ci_u32"), _carry),
+    **dict.fromkeys(("s_mul_i32", "v_mul_u32_u24", "v_mul_lo_u32"), _mul),
+    **dict.fromkeys(("s_and_b32", "v_and_b32"), _and),
+    **dict.fromkeys(("s_or_b32", "v_or_b32"), _or),
+    "s_lshl_b32": _shl,
+    "v_lshlrev_b32": _reversed(_shl),
+    "s_lshr_b32": _shr,
+    "v_lshrrev_b32": _reversed(_shr),
+    "v_bfe_u32": _bfe,
+    "v_lshl_add_u32": _then(_shl, _add),
+    "v_add_lshl_u32": _then(_add, _shl),
+    "v_lshl_or_b32": _then(_shl, _or),
+    "v_and_or_b32": _then(_and, _or),
+    "v_mad_u32_u24": _then(_mul, _add),
+    "v_add3_u32": _then(_add, _add),
+}
+_PAIRS = frozenset(("s_mov_b64", "v_mov_b64"))

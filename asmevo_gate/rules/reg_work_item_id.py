@@ -1,0 +1,97 @@
+"""The rule ``reg.work_item_id``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asmevo_gate.analysis.known_values import PACKED_IDS, Value
+from asmevo_gate.program.descriptor import directive_value
+from asmevo_gate.rules.facts import KernelFacts
+from asmevo_gate.rules.kernel_examples import kernel_text
+from asmevo_gate.rules.rule import Example, Rule, Severity, Violation
+
+_AXES = {10: "y", 20: "z"}
+"""First bit of each packed id (AMDGPUUsage: v0 holds x in bits 9:0, y in 19:10, z in 29:20)."""
+
+_Y = "  v_bfe_u32 v1, v0, 10, 10\n"
+_ACCUM = "  .amdhsa_accum_offset 8\n"
+
+
+class WorkItemId(Rule):
+    """A work-item id is taken from where the launch does not put it.
+
+    What it does:
+        On GPUs that pack the work-item ids into v0, reports the extraction of y or z when
+        .amdhsa_system_vgpr_workitem_id does not enable it. On GPUs that give each id a VGPR of its own, reports the
+        extraction of y or z from a register that holds one id alone (warning: it gives 0). A VGPR that is not set up
+        at all is reported by reg.undefined.
+    Why it matters:
+        The bits of an id that is not enabled are undefined: every work-item of a 2-D work-group works on the wrong
+        element.
+    Repair:
+        Set .amdhsa_system_vgpr_workitem_id to 1 for y, to 2 for z; on unpacked GPUs read v1 and v2.
+    Sources:
+        AMDGPUUsage, "VGPR Register Set Up Order" (work-item id layouts) and ".amdhsa_system_vgpr_workitem_id".
+    """
+
+    id = "reg.work_item_id"
+    title = "work-item id is read but not enabled"
+    family = "register"
+    severity = "error"
+    bad = (
+        Example("gfx90a", kernel_text(_Y, _ACCUM), line=3),
+        Example(
+            "gfx1100", kernel_text("  v_bfe_u32 v1, v0, 20, 10\n", "  .amdhsa_system_vgpr_workitem_id 1\n"), line=3
+        ),
+        Example("gfx900", kernel_text(_Y, "  .amdhsa_system_vgpr_workitem_id 1\n"), line=3),
+    )
+    good = (
+        Example("gfx90a", kernel_text(_Y, _ACCUM + "  .amdhsa_system_vgpr_workitem_id 1\n")),
+        Example("gfx1100", kernel_text("  v_bfe_u32 v1, v0, 0, 10\n")),
+        Example("gfx900", kernel_text("  v_mov_b32 v2, v1\n", "  .amdhsa_system_vgpr_workitem_id 1\n")),
+    )
+
+    def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
+        """Extractions of an id that is not there, once for each id."""
+        kernel = facts.kernel
+        if kernel.descriptor is None:
+            return
+        enabled = directive_value(kernel.descriptor, "system_vgpr_workitem_id", kernel.target)
+        packed = bool(kernel.target.facts["packed_tid"])
+        reported: set[str] = set()
+        for index, values in facts.known.items():
+            instruction = kernel.instructions[index]
+            decoded = instruction.decoded
+            if decoded is None or decoded.base not in ("v_bfe_u32", "v_lshrrev_b32"):
+                continue
+            value, first = _extraction(decoded.base, values)
+            axis = _AXES.get(first)
+            if axis is None or value is None or axis in reported:
+                continue
+            severity: Severity | None = None
+            if packed and value == Value(PACKED_IDS) and enabled is not None and enabled < (1 if axis == "y" else 2):
+                message = (
+                    f"work-item id {axis} is read, but .amdhsa_system_vgpr_workitem_id {enabled} does not enable it"
+                )
+                repair = f"set .amdhsa_system_vgpr_workitem_id to {1 if axis == 'y' else 2}"
+            elif not packed and value in (Value("x"), Value("y"), Value("z")):
+                message = f"ids are not packed on {kernel.target.name}: bits {first} and up of id {value.origin} are 0"
+                repair = f"enable id {axis} and read it from v{1 if axis == 'y' else 2}"
+                severity = "warning"
+            else:
+                continue
+            reported.add(axis)
+            yield Violation(
+                place=instruction.statement.place,
+                frames=instruction.statement.frames,
+                message=message,
+                repair=repair,
+                severity=severity,
+            )
+
+
+def _extraction(base: str, values: tuple[tuple[Value | None, ...], ...]) -> tuple[Value | None, int]:
+    """The source of a shift or bit-field extract, and its first bit (-1 when not known)."""
+    source, first = (values[1][0], values[2][0]) if base == "v_bfe_u32" else (values[2][0], values[1][0])
+    number = first.constant if first is not None else None
+    return source, -1 if number is None else number
