@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asmevo_gate.analysis.counters import CounterModel, Effect, counter_model
+from asmevo_gate.analysis.pending_feasibility import Feasibility
 from asmevo_gate.analysis.pending_state import STUCK, Race, State, Walk
 from asmevo_gate.analysis.vgpr_msb import renamed_instructions
 from asmevo_gate.errors import LimitError
@@ -74,7 +75,14 @@ class PendingMemory:
 
     @cached_property
     def races(self) -> tuple[Race, ...]:
-        """Every race, once per (consumer, producer, counter, access), in program order."""
+        """Every race, once per (consumer, producer, counter, access), in program order. Paths whose branches
+        contradict each other do not count."""
+        possible = Feasibility(self.function, self.model, self.effects).possible
+        return tuple(race for race in self.races_of_graph if possible(race))
+
+    @cached_property
+    def races_of_graph(self) -> tuple[Race, ...]:
+        """Every race on a path of the control-flow graph, whatever its branches test."""
         found: dict[tuple[int, int, int, str, int], Race] = {}
 
         def report(race: Race) -> None:

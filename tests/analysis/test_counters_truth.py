@@ -61,7 +61,7 @@ def test_races_are_those_of_some_path(gpu: str, seed: int, length: int) -> None:
     counters = memory.model.counters
     found = {
         Found(race.consumer, race.producer, counters[race.track], race.access)
-        for race in memory.races
+        for race in memory.races_of_graph
         if race.access in ("raw", "waw", "war", "barrier")
     }
     truth = WaitPaths(function).races()

@@ -22,6 +22,7 @@ STORES_ONLY = (
 )
 SAME_END = "the weaker wait still ends the same operations (order of return, capacity of the counter, nothing pending)"
 NOT_NEEDED = "what it ended is not used before another wait ends it, or not used at all"
+EXCLUDED = "only on paths whose branches contradict each other"
 MISSED = "missed"
 
 
@@ -65,9 +66,13 @@ def judge(original: PendingMemory, mutant: Mutant) -> Verdict:
     known = {race[:4] for race in original.races}
     if any(race[:4] not in known for race in memory.races):
         return Verdict(True, "")
+    known = {race[:4] for race in original.races_of_graph}
+    if any(race[:4] not in known for race in memory.races_of_graph):
+        return Verdict(False, EXCLUDED)
     races = WaitPaths(mutant.function).races()
     old = {
-        Found(race.consumer, race.producer, original.model.counters[race.track], race.access) for race in original.races
+        Found(race.consumer, race.producer, original.model.counters[race.track], race.access)
+        for race in original.races_of_graph
     }
     if races - old - WaitPaths(original.function).races():
         return Verdict(False, MISSED)

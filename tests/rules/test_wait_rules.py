@@ -87,8 +87,8 @@ def complete_graph(blocks: int) -> Function:
 
 def test_the_analysis_ends_on_a_graph_of_all_edges() -> None:
     memory = pending_memory(complete_graph(20))
-    assert {race.access for race in memory.races} == {"waw"}
-    assert len({race.consumer for race in memory.races}) == 40
+    assert {race.access for race in memory.races_of_graph} == {"waw"}
+    assert len({race.consumer for race in memory.races_of_graph}) == 40
 
 
 def test_too_much_work_is_an_error_that_says_so() -> None:

@@ -1,0 +1,171 @@
+"""Whether a race can happen: is there a path to it whose branches do not contradict each other?"""
+
+from __future__ import annotations
+
+from asmevo_gate.analysis.counters import UNORDERED, CounterModel, Effect, Event
+from asmevo_gate.analysis.path_conditions import FORGET, NOTHING, Facts, Step, after, along, step_of
+from asmevo_gate.analysis.pending_state import Race
+from asmevo_gate.program.model import Block, Function
+
+STEPS_PER_RACE = 30_000
+STEPS_PER_FUNCTION = 400_000
+"""Work limits; a race that they leave undecided counts as possible."""
+
+_NOT_ISSUED, _ENDED = -1, -2
+
+_CHAIN = 8
+"""Blocks before the producer's whose branches are taken into account."""
+
+
+class Feasibility:
+    """Decides races of one function, within a work limit."""
+
+    def __init__(self, function: Function, model: CounterModel, effects: list[Effect]) -> None:
+        self._function = function
+        self._effects = effects
+        self._left = STEPS_PER_FUNCTION
+        self._has_flat = any(event.breaks_order for effect in effects for event in effect.events)
+        self._capacity = model.capacity
+        self._steps: dict[int, list[tuple[int, Step]]] = {}
+        self._moves: dict[tuple[int, int], list[int]] = {}
+
+    def possible(self, race: Race) -> bool:
+        """False when every path from the producer to the consumer contradicts itself or ends the event."""
+        event = next((one for one in self._effects[race.producer].events if one.track == race.track), None)
+        if event is None or event.also or race.access in ("barrier", "ldsdma") or self._left <= 0:
+            return True
+        search = _Search(self, race, event)
+        found = search.reaches()
+        self._left -= search.steps
+        return found
+
+    def steps(self, block: Block) -> list[tuple[int, Step]]:
+        """Instructions of a block that change facts."""
+        known = self._steps.get(block.number)
+        if known is None:
+            known = self._steps[block.number] = []
+            for index in range(block.first, block.end):
+                decoded = self._function.instructions[index].decoded
+                step = FORGET if self._effects[index].unknown else step_of(decoded)
+                if step:
+                    known.append((index, step))
+        return known
+
+    def moves(self, block: Block, track: int) -> list[int]:
+        """Instructions of a block that matter for events of a track."""
+        known = self._moves.get((block.number, track))
+        if known is None:
+            known = self._moves[block.number, track] = [
+                index
+                for index in range(block.first, block.end)
+                if self._effects[index].unknown
+                or any(one == track for one, _ in self._effects[index].waits)
+                or any(one == track for one, _ in self._effects[index].counts)
+                or any(one == track for one, _ in self._effects[index].ends_others)
+            ]
+        return known
+
+    @property
+    def function(self) -> Function:
+        """The function that is searched."""
+        return self._function
+
+    @property
+    def effects(self) -> list[Effect]:
+        """Effects of its instructions."""
+        return self._effects
+
+    def starts_stuck(self, event: Event) -> bool:
+        """True when an event may be one that only a wait for 0 ends."""
+        return event.order == UNORDERED or self._has_flat
+
+    def capacity(self, track: int) -> int:
+        """Largest count of a track."""
+        return self._capacity[track]
+
+
+class _Search:
+    """Follows one event along all paths with the facts that their branches establish.
+
+    In place of the number of later events stands :data:`_NOT_ISSUED` before the producer, :data:`_ENDED` at the end.
+    """
+
+    def __init__(self, rules: Feasibility, race: Race, event: Event) -> None:
+        self._rules = rules
+        self._race = race
+        self._event = event
+        self._stuck = rules.starts_stuck(event)
+        self.steps = 0
+
+    def reaches(self) -> bool:
+        """True when the consumer is reached with the event in flight, or the work limit is."""
+        function = self._rules.function
+        start, chain = self._start()
+        seen: set[tuple[int, int, Facts]] = set()
+        work: list[tuple[Block, int, Facts]] = [(start, _NOT_ISSUED, NOTHING)]
+        while work:
+            block, later, facts = work.pop()
+            key = (block.number, later, facts)
+            if key in seen:
+                continue
+            seen.add(key)
+            if later == _NOT_ISSUED and block.number not in chain:
+                continue
+            outcome = self._through(block, later)
+            if outcome is None:
+                return True
+            if self.steps > STEPS_PER_RACE:
+                return True
+            if outcome == _ENDED:
+                continue
+            for _, step in self._rules.steps(block):
+                facts = after(facts, step)
+            self.steps += len(self._rules.steps(block))
+            last = function.instructions[block.end - 1].decoded
+            for number in block.successors:
+                known: Facts | None = facts
+                if last is not None and len(block.successors) == 2:
+                    following = function.blocks[number].first == block.end
+                    known = along(facts, last, not following)
+                if known is not None:
+                    work.append((function.blocks[number], outcome, known))
+        return False
+
+    def _start(self) -> tuple[Block, set[int]]:
+        blocks = self._rules.function.blocks
+        home = next(block for block in blocks if block.first <= self._race.producer < block.end)
+        chain = {home.number}
+        start = home
+        while len(start.predecessors) == 1 and len(chain) < _CHAIN and start.predecessors[0] not in chain:
+            start = blocks[start.predecessors[0]]
+            chain.add(start.number)
+        return start, chain
+
+    def _through(self, block: Block, later: int) -> int | None:
+        """The number of later events behind a block, :data:`_ENDED`, ``None`` when it meets the
+        consumer."""
+        race, track, order = self._race, self._event.track, self._event.order
+        moves = self._rules.moves(block, track)
+        ends = [index for index in (race.producer, race.consumer) if block.first <= index < block.end]
+        capacity = self._rules.capacity(track)
+        pending = later
+        for index in sorted({*moves, *ends}):
+            self.steps += 1
+            effect = self._rules.effects[index]
+            if pending >= 0:
+                if effect.unknown:
+                    return _ENDED
+                for one, count in effect.waits:
+                    if one == track and (count == 0 or (not self._stuck and pending >= count)):
+                        pending = _ENDED
+                if pending >= 0 and index == race.consumer:
+                    return None
+                if pending >= 0 and any(one == track and stays != order for one, stays in effect.ends_others):
+                    pending = _ENDED
+                if pending >= 0 and not self._stuck:
+                    pending += sum(1 for one in effect.counts if one == (track, order))
+                    if pending >= capacity:
+                        pending = _ENDED
+            if index == race.producer:
+                pending = 0
+        return pending
