@@ -77,6 +77,11 @@ class TestCoIssue:
         matrix = "v_mfma_f64_16x16x4_f64 a[0:7], v[0:1], v[2:3], a[0:7]"
         assert cost("gfx942", f"{matrix}\nv_add_f32_e32 v40, v90, v91").cycles == 32 + 4
 
+    def test_packed_fp32_does_not_run_beside_a_matrix_instruction_on_gfx950(self) -> None:
+        matrix = "v_mfma_f32_32x32x16_f16 v[0:15], v[32:35], v[36:39], v[0:15]"
+        assert cost("gfx950", f"{matrix}\nv_add_f32_e32 v40, v90, v91").cycles == 32
+        assert cost("gfx950", f"{matrix}\nv_pk_add_f32 v[40:41], v[90:91], v[92:93]").cycles == 32 + 4
+
     def test_formats_decide_the_time_of_f8f6f4(self) -> None:
         text = "v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[4:{}], v[12:{}], v[0:3]{}"
         assert cost("gfx950", text.format(11, 19, "")).cycles == 32
