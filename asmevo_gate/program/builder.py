@@ -26,6 +26,8 @@ _DATA_SECTIONS = (
     ".llvm",
     ".eh_frame",
 )
+PADDING = frozenset((".fill", ".space", ".zero", ".skip"))
+"""Directives that repeat one value."""
 
 
 @dataclass
@@ -112,7 +114,12 @@ def _split_functions(source: Source, kernel_names: set[str]) -> list[_Body]:
                 body.labels.setdefault(statement.name, len(body.statements))
             else:
                 waiting.setdefault(statement.section, []).append(statement)
-    return [body for body in bodies if body.statements or body.name in kernel_names]
+    return [body for body in bodies if body.name in kernel_names or not _is_padding(body)]
+
+
+def _is_padding(body: _Body) -> bool:
+    """No label, and nothing but fill: compilers pad ``.text`` behind kernels that have sections of their own."""
+    return not body.labels and all(one.kind is Kind.DATA and one.name in PADDING for one in body.statements)
 
 
 def _holds_data(section: str) -> bool:

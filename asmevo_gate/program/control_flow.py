@@ -18,6 +18,8 @@ RETURN_ADDRESS = bits(SGPR.start + 30, 2)
 _GETS_PC = frozenset(("s_getpc_b64", "s_get_pc_i64"))
 _SETS_PC = frozenset(("s_setpc_b64", "s_set_pc_i64"))
 """Second spelling: gfx1250."""
+_LEAVES_TRAP_HANDLER = frozenset(("s_rfe_b64", "s_rfe_restore_b64", "s_rfe_i64"))
+"""Return from the trap handler to the interrupted program (ISA manuals, "SOP1 Instructions")."""
 _ADDS_TO_PC = frozenset(
     ["s_add_u32", "s_addc_u32", "s_add_i32", "s_add_u64", "s_add_nc_u64", "s_add_co_u32", "s_add_co_ci_u32"]
 )
@@ -86,7 +88,7 @@ def _edges(instructions: tuple[Instruction, ...], last: int, labels: dict[str, i
         target = _long_branch_target(instructions, last, labels)
         if target is not None:
             return [target], False, ""
-        if decoded.base in _SETS_PC and _is_return(instructions, decoded):
+        if decoded.base in _LEAVES_TRAP_HANDLER or (decoded.base in _SETS_PC and _is_return(instructions, decoded)):
             return [], False, RETURN
         return [], False, f"indirect branch: the target of {decoded.base} is not known"
     if decoded.classes & Op.BRANCH:

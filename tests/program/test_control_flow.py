@@ -81,6 +81,20 @@ def test_words_behind_the_end_of_a_kernel_are_padding() -> None:
     assert len(one.instructions) == 1
 
 
+def test_fill_without_a_label_is_no_function() -> None:
+    text = '.section .text.k,"ax"\nk:\n s_endpgm\n.text\n .p2alignl 6, 3212836864\n .fill 256, 4, 3212836864\n'
+    assert [(one.name, len(one.instructions)) for one in program(text).functions] == [("k", 1)]
+
+
+def test_fill_with_a_label_stays_unknown() -> None:
+    one = function("k:\n .fill 2, 4, 3212836864\n s_endpgm\n")
+    assert one.instructions[0].unknown is not None
+
+
+def test_the_return_from_a_trap_handler_is_a_return() -> None:
+    assert function("f:\n s_nop 0\n s_rfe_b64 s[4:5]\n").blocks[0].leaves == RETURN
+
+
 def test_words_that_control_may_reach_stay_unknown() -> None:
     one = function("k:\n .long 0xbf800000\n s_endpgm\n")
     unknown = one.instructions[0].unknown
