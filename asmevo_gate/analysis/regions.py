@@ -70,7 +70,7 @@ def find_regions(function: Function, liveness: Liveness | None = None, minimum: 
     liveness = liveness or live_registers(function)
     regions: list[Region] = []
     excluded: list[Excluded] = []
-    renamed = _renaming_reason(function)
+    renamed = renaming_reason(function)
     for block in function.blocks:
         first = block.first
         for index in range(block.first, block.end + 1):
@@ -112,7 +112,7 @@ def _region(function: Function, liveness: Liveness, block: int, first: int, end:
     return Region(function, block, first, end, live_in, live_out, reads, writes, tuple(timing))
 
 
-def _renaming_reason(function: Function) -> str:
+def renaming_reason(function: Function) -> str:
     """GPR index mode and VGPR MSBs change what all instructions behind them touch."""
     for instruction in function.instructions:
         decoded = instruction.decoded

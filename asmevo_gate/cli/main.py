@@ -18,6 +18,7 @@ from asmevo_gate.errors import GateError
 _COMMANDS = {
     "check": "Check kernels: staged changes, a range, files, or standard input.",
     "ci": "Check the change of a CI job, write all reports, post on the merge request.",
+    "verify": "Prove or refute that a changed kernel computes the same.",
     "rules": "List the rules.",
     "explain": "Explain a rule.",
     "baseline": "Write or inspect the list of known findings.",

@@ -6,6 +6,7 @@ what is left. Only "proved" means equal, and it means equal bit for bit for all 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -14,11 +15,11 @@ from asmevo_gate.isa.instruction import Decoded, NotDecoded
 from asmevo_gate.isa.registers import VECTOR, indices, register_name
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.program.model import Instruction
-from asmevo_gate.proof import solver
-from asmevo_gate.proof.normal_form import NormalTerms
+from asmevo_gate.proof import loads, solver
+from asmevo_gate.proof.normal_form import NormalTerms, transfer
 from asmevo_gate.proof.state import Align, State, is_vector
 from asmevo_gate.proof.step import OutOfScope, step_of
-from asmevo_gate.proof.terms import Term, Terms, binds, post_order
+from asmevo_gate.proof.terms import Term, Terms, binds, post_order, wave_wide
 
 if TYPE_CHECKING:
     from asmevo_gate.proof.evaluate import Evaluation
@@ -73,6 +74,12 @@ class _Goal:
     registers: tuple[int, ...]
     old: Term
     new: Term
+    title: str = ""
+
+    @property
+    def name(self) -> str:
+        """What differs, for people."""
+        return self.title or ", ".join(register_name(register) for register in self.registers)
 
 
 @dataclass
@@ -103,13 +110,21 @@ class Prover:
             step_of(meaning_of(item), self.target, self.wave_size)(state)
         return state
 
+    def follow(self, old: State, code: Code) -> State:
+        """The state after other instructions, whose memory operations are compared with those of ``old`` one by one.
+
+        Raises:
+            OutOfScope: an instruction cannot be part of a proof.
+        """
+        state = self.start()
+        state.align = self._aligned(old)
+        return self.execute(code, state)
+
     def prove(self, old: Code, new: Code, live_out: int) -> Proof:
         """See :func:`prove_block`."""
         try:
             before = self.execute(old)
-            after = self.start()
-            after.align = self._aligned(before)
-            self.execute(new, after)
+            after = self.follow(before, new)
         except OutOfScope as reason:
             return Proof("out_of_scope", str(reason))
         return self.compare(before, after, live_out)
@@ -118,7 +133,7 @@ class Prover:
         """Whether two states agree on the live registers and on all effects."""
         count = live_out.bit_count()
         if old.token is not new.token:
-            return Proof("not_proved", _effect_difference(old, new), registers=count)
+            return self._effect_difference(old, new)
         goals = list(self._goals(old, new, live_out))
         solved = 0
         undecided: Proof | None = None
@@ -131,6 +146,20 @@ class Prover:
             elif undecided is None:
                 undecided = proof
         return undecided or Proof("proved", registers=count, solved=solved)
+
+    def _effect_difference(self, old: State, new: State) -> Proof:
+        for index, (one, two) in enumerate(zip(old.effects, new.effects, strict=False)):
+            place = f"memory operation or effect {index + 1}"
+            if one[0] != two[0]:
+                names = [" ".join(effect[0].split()) for effect in (one, two)]
+                return Proof("not_proved", f"{place}: '{names[0]}' becomes '{names[1]}'")
+            for number, (left, right) in enumerate(zip(one[1], two[1], strict=False)):
+                if left is not right:
+                    title = f"input {number + 1} of '{_spoken(one[0])}' ({place})"
+                    proof = self._decide(self._argument_goal(one[0], left, right, one[1][-1], title))
+                    if not proof.proved:
+                        return proof
+        return Proof("not_proved", f"{len(old.effects)} memory operations and effects become {len(new.effects)}")
 
     def _goals(self, old: State, new: State, live_out: int) -> Iterator[_Goal]:
         """What is left to show, masks as conditions of one lane."""
@@ -161,7 +190,7 @@ class Prover:
         return _Goal(registers, self.terms.lane_bit(one), self.terms.lane_bit(two))
 
     def _decide(self, goal: _Goal) -> Proof:
-        name = ", ".join(register_name(register) for register in goal.registers)
+        name = goal.name
         if goal.old is goal.new:
             return Proof("proved")
         difference = self._difference(goal, name)
@@ -177,7 +206,15 @@ class Prover:
         if answer.equal is None:
             limit = self.options.solver_milliseconds
             return Proof("not_proved", f"{name}: the solver gave no answer in {limit} ms")
+        if self.options.nan_payloads == "exact" and self._equal_but_for_nans(goal):
+            return Proof("not_proved", f"{name}: {_NAN_REASON}")
         return self._from_model(goal, name, answer.model)
+
+    def _equal_but_for_nans(self, goal: _Goal) -> bool:
+        """True when float sums and products that commute make the terms equal."""
+        terms = NormalTerms(any_nan=True)
+        known: dict[Term, Term] = {}
+        return transfer(goal.old, terms, known) is transfer(goal.new, terms, known)
 
     def _aligned(self, before: State) -> Align:
         def align(index: int, name: str, args: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -187,12 +224,18 @@ class Prover:
             if known != name or len(expected) != len(args):
                 return args
             pairs = zip(expected, args, strict=True)
-            return expected if all(self._equal(one, two) for one, two in pairs) else args
+            goals = (self._argument_goal(name, one, two, expected[-1], "") for one, two in pairs)
+            return expected if all(goal.old is goal.new or self._decide(goal).proved for goal in goals) else args
 
         return align
 
-    def _equal(self, one: Term, two: Term) -> bool:
-        return one is two or (one.width == two.width and self._decide(_Goal((), one, two)).proved)
+    def _argument_goal(self, name: str, old: Term, new: Term, exec_mask: Term, title: str) -> _Goal:
+        """Equality of an argument of an effect; of a vector memory operation only in the lanes that take part."""
+        per_lane = _VECTOR_MEMORY.match(name) and not (wave_wide(old) and wave_wide(new))
+        if old is not new and old.width == new.width and per_lane:
+            active, nothing = self.terms.lane_bit(exec_mask), self.terms.const(0, old.width)
+            old, new = self.terms.ite(active, old, nothing), self.terms.ite(active, new, nothing)
+        return _Goal((), old, new, title)
 
     def evaluations(self) -> tuple[Evaluation, ...]:
         """Random wavefronts: with one NaN for all, then with payloads as far as they are known."""
@@ -211,7 +254,7 @@ class Prover:
             if place is None:
                 continue
             if exact:
-                return Proof("not_proved", f"{name}: equal except for which NaN results from several NaN sources")
+                return Proof("not_proved", f"{name}: {_NAN_REASON}")
             return self._refutation(goal, name, evaluation, place)
         return None
 
@@ -219,7 +262,7 @@ class Prover:
         from asmevo_gate.proof.evaluate import unknown_functions
 
         unknown = unknown_functions([goal.old, goal.new])
-        if unknown:
+        if unknown and not loads.are_free(goal.old, goal.new, evaluation, place):
             some = ", ".join(sorted(_spoken(function) for function in unknown)[:3])
             return Proof("not_proved", f"{name}: differs, but depends on what is not modelled ({some})")
         return Proof("refuted", f"{name} gets another value", _counterexample(goal, name, evaluation, place))
@@ -243,6 +286,8 @@ class Prover:
         return Proof("not_proved", f"{name}: the solver finds a difference that depends on what is not modelled")
 
 
+_VECTOR_MEMORY = re.compile(r"(global|flat|buffer|tbuffer|scratch|ds|image|exp)(_| )")
+_NAN_REASON = "equal except for which NaN a float operation gives when several of its sources are NaN"
 _MASK_SHAPES = frozenset(("ballot", "and", "or", "xor", "ite"))
 
 
@@ -281,15 +326,6 @@ def meaning_of(item: Decoded | Instruction) -> Decoded:
     raise OutOfScope(reason)
 
 
-def _effect_difference(old: State, new: State) -> str:
-    for index, (one, two) in enumerate(zip(old.effects, new.effects, strict=False)):
-        if one[0] != two[0]:
-            return f"memory operation or effect {index + 1} is '{_spoken(one[0])}' and becomes '{_spoken(two[0])}'"
-        if one[1] != two[1]:
-            return f"memory operation or effect {index + 1} ('{_spoken(one[0])}') gets other values"
-    return f"{len(old.effects)} memory operations and effects become {len(new.effects)}"
-
-
 def _spoken(function: str) -> str:
     return function.partition(" ")[0] if " " in function else function
 
@@ -305,12 +341,12 @@ def _first_difference(evaluation: Evaluation, goal: _Goal) -> tuple[int, int] | 
 
 
 def _variables(goal: _Goal) -> list[Term]:
-    return [term for term in post_order([goal.old, goal.new]) if term.op == "var"]
+    return [term for term in loads.above_loads([goal.old, goal.new]) if term.op == "var"]
 
 
 def _counterexample(goal: _Goal, name: str, evaluation: Evaluation, place: tuple[int, int]) -> Counterexample:
     wave, lane = place
-    across = {term for node in post_order([goal.old, goal.new]) if binds(node) for term in post_order(node.args)}
+    across = {term for node in loads.above_loads([goal.old, goal.new]) if binds(node) for term in post_order(node.args)}
     inputs: dict[str, int | tuple[int, ...]] = {}
     for variable in sorted(_variables(goal), key=lambda term: int(term.data)):
         if variable.data < 0:
@@ -321,6 +357,9 @@ def _counterexample(goal: _Goal, name: str, evaluation: Evaluation, place: tuple
             inputs[register_name(variable.data)] = tuple(int(value) for value in values)
         else:
             inputs[register_name(variable.data)] = int(values[lane if vector else 0])
+    for number, load in enumerate(loads.loads_below([goal.old, goal.new])):
+        values = evaluation.value(load)[wave]
+        inputs[f"loaded by {_spoken(load.data.name)} ({number + 1})"] = int(values[lane if len(values) > 1 else 0])
     old, new = (evaluation.value(term)[wave] for term in (goal.old, goal.new))
     per_lane = goal.old.width == 1 or max(len(old), len(new)) > 1
     return Counterexample(

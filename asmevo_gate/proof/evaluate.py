@@ -325,10 +325,14 @@ _OTHERS: dict[str, Any] = {
 
 def unknown_functions(terms: list[Term]) -> set[str]:
     """Names of functions below the terms whose value is not known."""
-    return {node.data.name for node in post_order(terms) if node.op == "apply" and not _evaluated(node.data.name)}
+    return {node.data.name for node in post_order(terms) if is_unknown(node)}
 
 
-def _evaluated(name: str) -> bool:
+def is_unknown(term: Term) -> bool:
+    """True for a function whose value is made up."""
+    if term.op != "apply":
+        return False
+    name = term.data.name
     if name.startswith("dpp"):
-        return source_lanes(name.rpartition(".")[2].split()[0], 64) is not None
-    return float_evaluation.known(name)
+        return source_lanes(name.rpartition(".")[2].split()[0], 64) is None
+    return not float_evaluation.known(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.proof.terms import Symbol, Term, Terms, wave_wide
+from asmevo_gate.proof.terms import Symbol, Term, Terms, post_order, wave_wide
 
 _SPREAD_LIMIT = 16
 """Parts of a sum up to which a constant factor is multiplied out and a slice is drawn in."""
@@ -418,3 +418,37 @@ def _halves(high: Term, low: Term) -> bool:
     if high.op == "var":
         return bool(high.data == low.data + 1)
     return True
+
+
+def transfer(root: Term, terms: Terms, known: dict[Term, Term]) -> Term:
+    """The same term made by other rules; ``known`` keeps what was made already."""
+    for node in post_order([root]):
+        if node not in known:
+            known[node] = _remake(node, tuple(known[arg] for arg in node.args), terms)
+    return known[root]
+
+
+def _remake(node: Term, args: tuple[Term, ...], terms: Terms) -> Term:
+    op, data = node.op, node.data
+    if op == "const":
+        return terms.const(data, node.width)
+    if op == "add":
+        return terms.linear(node.width, zip(data[0], args, strict=True), data[1])
+    if op == "mul":
+        product = args[0]
+        for arg in args[1:]:
+            product = terms.mul(product, arg)
+        return product
+    if op == "extract":
+        return terms.extract(args[0], data[0], data[1])
+    if op == "apply":
+        return terms.apply(data.name, node.width, args, data.binds)
+    if op in ("sext", "ballot"):
+        return terms.sext(args[0], node.width) if op == "sext" else terms.ballot(args[0], node.width)
+    if not args:
+        return terms.make(op, node.width, (), data)
+    made: Term = getattr(terms, _MAKERS.get(op, op))(*args)
+    return made
+
+
+_MAKERS = {"and": "and_", "or": "or_"}

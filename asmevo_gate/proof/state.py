@@ -29,7 +29,7 @@ def width_of(register: int) -> int:
 
 def is_vector(register: int) -> bool:
     """True for VGPRs and AGPRs."""
-    return bool(VECTOR >> register & 1)
+    return register >= 0 and bool(VECTOR >> register & 1)
 
 
 class State:
