@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from asmevo_gate.cost.block import block_cost
@@ -82,11 +83,15 @@ class TestCoIssue:
         assert cost("gfx950", f"{matrix}\nv_add_f32_e32 v40, v90, v91").cycles == 32
         assert cost("gfx950", f"{matrix}\nv_pk_add_f32 v[40:41], v[90:91], v[92:93]").cycles == 32 + 4
 
-    def test_formats_decide_the_time_of_f8f6f4(self) -> None:
-        text = "v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[4:{}], v[12:{}], v[0:3]{}"
-        assert cost("gfx950", text.format(11, 19, "")).cycles == 32
-        assert cost("gfx950", text.format(7, 15, " cbsz:4 blgp:4")).cycles == 16
-        assert cost("gfx950", text.format(11, 15, " blgp:4")).cycles == 32
+    @pytest.mark.parametrize(
+        ("modifiers", "clk"),
+        [({}, 32), ({"cbsz": "4", "blgp": "4"}, 16), ({"cbsz": "2", "blgp": "3"}, 16), ({"blgp": "4"}, 32)],
+    )
+    def test_formats_decide_the_time_of_f8f6f4(self, modifiers: dict[str, str], clk: float) -> None:
+        (plain,) = decode("gfx950", "v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[4:11], v[12:19], v[0:3]")
+        words = "".join(f" {name}:{value}" for name, value in modifiers.items())
+        formatted = msgspec.structs.replace(plain, text=plain.text + words, modifiers=modifiers)
+        assert block_cost([formatted], load_fingerprint("gfx950"), loop=True).cycles == clk
 
 
 class TestMemory:
