@@ -120,6 +120,9 @@ class Assembly(MacroDirectives):
                     offset = file.offsets[index - 1]
                     place = Place(path, file.numbers[index - 1], start + 1, offset + start, offset + stop)
                 if form is instruction and not ignore and name not in macros:
+                    if not name.islower():  # LLVM's AsmParser matches mnemonics in lower case.
+                        text = name.lower() + text[len(name) :]
+                        name = name.lower()
                     if computed or evaluate_always:
                         evaluated = self._evaluate_operands(rest, computed)
                         if evaluated != rest:

@@ -84,3 +84,9 @@ def test_what_has_no_value_keeps_its_spelling() -> None:
         "s_add_u32\ts0, s0,  sym@rel32@lo+4",
         "s_mov_b32 s1, 6",
     ]
+
+
+def test_mnemonics_are_read_in_lower_case() -> None:
+    text = ".macro S_STORE a\n s_mov_b32 s0, \\a\n.endm\nx = 3\n V_Mov_B32 v[x], v1\n S_STORE 1\n S_Nop 0\n"
+    found = [(s.name, s.text) for s in parse_source("k.s", text).statements if s.kind is Kind.INSTRUCTION]
+    assert found == [("v_mov_b32", "v_mov_b32 v[3], v1"), ("s_mov_b32", "s_mov_b32 s0, 1"), ("s_nop", "s_nop 0")]
