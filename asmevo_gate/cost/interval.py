@@ -31,6 +31,13 @@ def high_of(value: Cycles) -> float:
     return value.high if isinstance(value, Interval) else value
 
 
+def scaled(value: Cycles, factor: float) -> Cycles:
+    """The number, or both ends, times a factor."""
+    if isinstance(value, Interval):
+        return cycles(value.low * factor, value.high * factor)
+    return value * factor
+
+
 def in_words(value: Cycles) -> str:
     """``64`` or ``120..1020``, at most one decimal."""
     if isinstance(value, Interval):

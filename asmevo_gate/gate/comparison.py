@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from asmevo_gate.gate.result import Finding, Interval, Metrics
+from asmevo_gate.cost.interval import Interval
+from asmevo_gate.gate.result import Finding, Metrics
 
 
 def mark_new(findings: Iterable[Finding], known: Iterable[str]) -> tuple[Finding, ...]:

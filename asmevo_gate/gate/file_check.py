@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from asmevo_gate.constraints.model import ConstraintGraph
+from asmevo_gate.cost.interval import scaled
 from asmevo_gate.errors import GateError
 from asmevo_gate.gate.result import Metrics, Unknown
 from asmevo_gate.isa.targets import Target
@@ -117,4 +118,6 @@ def kernel_metrics(facts: KernelFacts) -> Metrics:
         scratch_bytes=resources.scratch_bytes,
         occupancy_waves_per_simd=resources.occupancy_waves_per_simd,
         instructions=len(facts.kernel.instructions),
+        cycles=scaled(facts.cost.cycles, 1 / facts.cost.waves) if understood else None,
+        ipc=facts.cost.ipc if understood else None,
     )

@@ -6,19 +6,13 @@ from typing import Literal
 
 import msgspec
 
+from asmevo_gate.cost.interval import Interval
 from asmevo_gate.rules.rule import Family, Severity
 
 SCHEMA = "asmevo-gate/report/1"
 
 Verdict = Literal["pass", "warn", "fail", "not_checked"]
 Execution = Literal["complete", "partial", "error", "timed_out"]
-
-
-class Interval(msgspec.Struct, frozen=True):
-    """A number that is only known to lie between two bounds."""
-
-    low: float
-    high: float
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -88,7 +82,11 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Metrics(msgspec.Struct, frozen=True, omit_defaults=False):
-    """Numbers of one kernel. ``None``: not known (never zero by default). Units as in the field names."""
+    """Numbers of one kernel. ``None``: not known (never zero by default). Units as in the field names.
+
+    ``cycles`` are the clk of its SIMD that one wave takes along the longest way through the kernel, each loop counted
+    for one iteration, while as many waves as fit share the SIMD: a figure for comparing versions, also of different
+    occupancy, and not a run time. ``ipc`` are instructions of all these waves a clk."""
 
     vgpr_live_max: int | None = None
     vgpr_allocated: int | None = None
@@ -103,7 +101,8 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=False):
 
 
 class BlockReport(msgspec.Struct, frozen=True):
-    """One basic block of a kernel; ``cycles``/``ipc`` are ``None`` where no cost model exists."""
+    """One basic block of a kernel; ``cycles`` and ``ipc`` as in :class:`Metrics` (one iteration of a block that is a loop),
+    ``None`` where an instruction is not modelled."""
 
     label: str
     line: int

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from asmevo_gate import __version__
-from asmevo_gate.analysis.loops import loop_depths
 from asmevo_gate.changes.model import Change, ChangeSet, Side
 from asmevo_gate.constraints.files import graph_for, lay_over
 from asmevo_gate.constraints.model import ConstraintFile, ConstraintGraph
+from asmevo_gate.cost.interval import scaled
 from asmevo_gate.errors import GateError
 from asmevo_gate.gate.baseline import Baseline
 from asmevo_gate.gate.comparison import mark_new, metric_delta
@@ -261,13 +261,14 @@ def _kernel_reports(head: CheckedProgram, base: dict[str, KernelFacts]) -> Itera
 
 
 def _block_reports(facts: KernelFacts) -> Iterator[BlockReport]:
-    kernel = facts.kernel
-    depths = loop_depths(kernel.blocks)
-    for block in kernel.blocks:
+    for block in facts.cost.blocks:
         yield BlockReport(
-            label=block.label or kernel.name,
-            line=kernel.instructions[block.first].statement.outer_place.line,
-            end_line=kernel.instructions[block.end - 1].statement.outer_place.line,
-            instructions=block.end - block.first,
-            loop_depth=depths[block.number],
+            label=block.label,
+            line=block.line,
+            end_line=block.end_line,
+            instructions=block.cost.instructions,
+            loop_depth=block.loop_depth,
+            cycles=scaled(block.cost.cycles, 1 / block.cost.waves) if not block.cost.not_modelled else None,
+            ipc=block.cost.ipc if not block.cost.not_modelled else None,
+            limited_by=block.cost.limited_by,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from asmevo_gate.gate.result import Interval
+from asmevo_gate.cost.interval import Interval
 
 if TYPE_CHECKING:
     from asmevo_gate.gate.result import KernelReport, Metrics, Report

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from asmevo_gate.gate.result import Interval
+from asmevo_gate.cost.interval import Interval
 from asmevo_gate.report.arrangement import arranged
 from asmevo_gate.report.deltas import METRICS, Number, known_value
 

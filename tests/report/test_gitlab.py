@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from asmevo_gate.gate.result import Interval, KernelReport, Metrics
+from asmevo_gate.cost.interval import Interval
+from asmevo_gate.gate.result import KernelReport, Metrics
 from asmevo_gate.report.context import RenderContext
 from asmevo_gate.report.gitlab_code_quality import render as code_quality
 from asmevo_gate.report.gitlab_metrics import render as metrics

@@ -8,7 +8,8 @@ import sys
 import msgspec
 import pytest
 
-from asmevo_gate.gate.result import Coverage, Interval, KernelReport, Metrics, Unknown
+from asmevo_gate.cost.interval import Interval
+from asmevo_gate.gate.result import Coverage, KernelReport, Metrics, Unknown
 from asmevo_gate.report.arrangement import unique_fingerprints
 from asmevo_gate.report.context import rule_help
 from asmevo_gate.report.deltas import METRICS, changed_metrics, kernel_changes, number_text
