@@ -11,7 +11,9 @@ from asmevo_gate.analysis.pending_feasibility import Feasibility
 from asmevo_gate.analysis.pending_state import STUCK, Race, State, Walk
 from asmevo_gate.analysis.vgpr_msb import renamed_instructions
 from asmevo_gate.errors import LimitError
+from asmevo_gate.isa.instruction import Op
 from asmevo_gate.isa.registers import VGPRS
+from asmevo_gate.program.control_flow import RETURN
 from asmevo_gate.program.model import Block, Function, Instruction
 
 WORK_LIMIT = 50_000_000
@@ -106,9 +108,22 @@ class PendingMemory:
             if reason:
                 found.append((index, reason))
         for block in self.function.blocks:
-            if block.leaves:
+            if block.leaves and block.leaves != RETURN:
                 found.append((block.end - 1, f"where control goes is not known: {block.leaves}"))
         return tuple(sorted(found))
+
+    @cached_property
+    def unknown_waits(self) -> tuple[tuple[int, str], ...]:
+        """Waits whose counts are not known, with the reason: what they should cover is not checked."""
+        return tuple(
+            (index, effect.unknown)
+            for index, effect in enumerate(self.effects)
+            if effect.unknown and effect.kind == "" and self._is_wait(index)
+        )
+
+    def _is_wait(self, index: int) -> bool:
+        decoded = self.function.instructions[index].decoded
+        return decoded is not None and decoded.of(Op.WAIT)
 
     def before(self, index: int) -> tuple[Pending, ...]:
         """What may be in flight before an instruction; empty in code that cannot be reached."""
@@ -215,7 +230,7 @@ class PendingMemory:
         self._at_start[0] = State(self.model.tracks, lds_empty=self.function.is_kernel)
         self._work = 0
         self._run([0])
-        if any(block.leaves for block in blocks):
+        if any(block.leaves and block.leaves != RETURN for block in blocks):
             for block in blocks:
                 if self._at_start[block.number] is None and not block.predecessors:
                     self._at_start[block.number] = State(self.model.tracks)

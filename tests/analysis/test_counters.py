@@ -241,6 +241,7 @@ def test_unknown_wait_gives_no_report_and_is_listed() -> None:
     )
     assert described(memory) == []
     assert [index for index, _ in memory.not_modelled] == [1]
+    assert [index for index, _ in memory.unknown_waits] == [1]
 
 
 def test_call_is_listed_as_not_modelled() -> None:
