@@ -6,7 +6,6 @@ from functools import cached_property
 
 from asmevo_gate.constraints.matching import Matcher, Traits, matcher_for
 from asmevo_gate.constraints.model import ConstraintGraph, Edge
-from asmevo_gate.isa.instruction import Op
 from asmevo_gate.program.model import Block, Function
 
 
@@ -63,7 +62,7 @@ class FunctionView:
     def is_call(self, index: int) -> bool:
         """True when the instruction calls a function, so that unknown code runs behind it."""
         decoded = self.function.instructions[index].decoded
-        return decoded is not None and bool(decoded.classes & Op.CALL)
+        return decoded is not None and decoded.is_call
 
     def active(self, edge: Edge, profiles: frozenset[str]) -> bool:
         """True when the edge applies to this function at all."""

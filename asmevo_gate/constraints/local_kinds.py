@@ -105,7 +105,7 @@ def clause_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[Haza
     return found
 
 
-def _clause_kind(decoded: Decoded | None) -> Op:
+def _clause_kind(decoded: Decoded | None) -> int:
     if decoded is None or decoded.classes & Op.STORE or not decoded.classes & Op.LOAD:
         return Op.NONE
     if decoded.classes & Op.SMEM:

@@ -12,7 +12,7 @@ import msgspec
 from asmevo_gate.constraints.model import ConstraintGraph, InstructionClass
 from asmevo_gate.constraints.predicates import PREDICATES
 from asmevo_gate.constraints.roles import REGISTER_FILES, ROLES, with_halves
-from asmevo_gate.isa.instruction import MATRIX, Decoded, Op
+from asmevo_gate.isa.instruction import MATRIX, OP_BITS, Decoded
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.isa.waits import decode_depctr, decode_wait
 
@@ -86,7 +86,7 @@ class Matcher:
         opcode = self.graph.aliases.get(decoded.base, decoded.base)
         grade = self._grade(opcode, decoded) if decoded.classes & MATRIX else ""
         depctr = decode_depctr(decoded, self._target) or {}
-        key = (decoded.base, int(decoded.classes), grade)
+        key = (decoded.base, decoded.classes, grade)
         static = self._static.get(key)
         if static is None:
             static = self._static[key] = self._match_static(decoded, grade)
@@ -262,10 +262,10 @@ def _class_order(classes: dict[str, InstructionClass]) -> list[str]:
     return list(TopologicalSorter({name: {*one.of, *one.outside} for name, one in classes.items()}).static_order())
 
 
-def _op_bits(names: tuple[str, ...]) -> Op:
-    bits = Op.NONE
+def _op_bits(names: tuple[str, ...]) -> int:
+    bits = 0
     for name in names:
-        bits |= Op[name]
+        bits |= OP_BITS[name]
     return bits
 
 

@@ -106,6 +106,8 @@ class Edge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     step_clears: tuple[tuple[str, ...], ...] = ()
     """For each step but the last: the classes that make the sequence forget it."""
     armed_at_function_entry: bool = False
+    completed_by: str = ""
+    """``sequence``: a node that makes the sequence forget its middle step when it is on a register of the first."""
     same_instruction: bool = False
     """One instruction may be the first and the second step (it reads, then writes)."""
     within: tuple[int, ...] = ()

@@ -83,16 +83,6 @@ def writes_scalar(decoded: Decoded) -> bool:
     return bool(decoded.writes & (registers.SGPRS | registers.VCC))
 
 
-def reads_sgpr(decoded: Decoded) -> bool:
-    """Reads an SGPR (VCC, EXEC and M0 are none)."""
-    return bool(decoded.reads & REGISTER_FILES["sgpr"])
-
-
-def reads_vcc(decoded: Decoded) -> bool:
-    """Reads VCC."""
-    return bool(decoded.reads & registers.VCC)
-
-
 def hwreg_bit_0(decoded: Decoded) -> bool:
     """s_setreg whose field is bit 0 alone: ``hwreg(NAME, 0, 1)`` or the plain register number."""
     for operand in decoded.operands:
@@ -227,8 +217,6 @@ PREDICATES: dict[str, Callable[[Decoded], bool]] = {
     "writes_vgpr": writes_vgpr,
     "writes_exec": writes_exec,
     "writes_scalar": writes_scalar,
-    "reads_sgpr": reads_sgpr,
-    "reads_vcc": reads_vcc,
     "hwreg_bit_0": hwreg_bit_0,
     "reads_scalar_or_literal": reads_scalar_or_literal,
     "reads_lds_direct": reads_lds_direct,

@@ -13,7 +13,7 @@ import msgspec
 from asmevo_gate.constraints.model import SCHEMA, ConstraintFile
 from asmevo_gate.constraints.predicates import PREDICATES
 from asmevo_gate.constraints.roles import REGISTER_FILES, ROLES
-from asmevo_gate.isa.instruction import Op
+from asmevo_gate.isa.instruction import OP_BITS
 
 
 def json_schema() -> dict[str, Any]:
@@ -23,7 +23,7 @@ def json_schema() -> dict[str, Any]:
     definitions["ConstraintFile"]["properties"]["schema"] = {"const": SCHEMA}
     one_class = definitions["InstructionClass"]["properties"]
     for name in ("any", "all", "none"):
-        one_class[name]["items"] = {"enum": [op.name for op in Op if op]}
+        one_class[name]["items"] = {"enum": list(OP_BITS)}
     one_class["where"] = {"enum": ["", *PREDICATES], "default": ""}
     node = definitions["Node"]["properties"]
     node["role"] = {"enum": [*ROLES, "hwreg"], "default": "none"}

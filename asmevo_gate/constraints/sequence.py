@@ -40,6 +40,9 @@ class SequenceEdge:
         last = len(steps) - 1
         # The consumer uses the sequence up: the repair belongs before the first one.
         steps[last] &= ~self.registers(traits, last + 1)
+        completed = traits.nodes.get(self.edge.completed_by, 0) if self.edge.completed_by else 0
+        if completed & steps[0]:
+            steps[last] = 0
         for step, clears in enumerate(self.clears):
             if traits.classes & clears:
                 steps[step] = 0

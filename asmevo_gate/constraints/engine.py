@@ -1,0 +1,33 @@
+"""The engine for one function: the plain one for small kernels, ONNX for large ones, one answer."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from asmevo_gate.constraints import reference
+from asmevo_gate.constraints.model import ConstraintGraph
+from asmevo_gate.constraints.violation import HazardViolation
+from asmevo_gate.program.model import Function
+
+LARGE = 3000
+"""Instructions from which on loading onnxruntime costs less than it saves."""
+
+
+def hazard_violations(
+    function: Function,
+    graph: ConstraintGraph,
+    profiles: frozenset[str] = frozenset(),
+    cache: Path | None = None,
+) -> list[HazardViolation]:
+    """All violations of a function, in program order. ``profiles`` are opt-in profiles that are switched on; ``cache``
+    is a directory for compiled graphs that are not shipped."""
+    if len(function.instructions) < LARGE or importlib.util.find_spec("onnxruntime") is None:
+        return reference.violations(function, graph, profiles)
+    from asmevo_gate.constraints import onnx_engine
+    from asmevo_gate.constraints.compiled_graph import EngineUnavailable
+
+    try:
+        return onnx_engine.violations(function, graph, profiles, cache)
+    except EngineUnavailable:
+        return reference.violations(function, graph, profiles)
