@@ -9,7 +9,7 @@ import msgspec
 
 from asmevo_gate.cost.fingerprint import data_directory
 from asmevo_gate.errors import GateError
-from asmevo_gate.isa.instruction import Op
+from asmevo_gate.isa.instruction import OP_BITS
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -38,12 +38,12 @@ class _Rule:
 
     def __init__(self, entry: _Entry) -> None:
         self.pattern = re.compile(entry.match) if entry.match else None
-        self.classes = Op(0)
+        self.classes = 0
         for name in entry.any_class:
-            self.classes |= Op[name]
+            self.classes |= OP_BITS[name]
         self.entry = entry
 
-    def fits(self, base: str, classes: Op) -> bool:
+    def fits(self, base: str, classes: int) -> bool:
         if self.pattern is not None and not self.pattern.search(base):
             return False
         return not self.classes or bool(self.classes & classes)
@@ -60,7 +60,7 @@ class Classification:
         self.lds_writes = re.compile(document.lds_writes)
         self.lds_transposes = re.compile(document.lds_transposes)
 
-    def find(self, base: str, classes: Op) -> tuple[str, str]:
+    def find(self, base: str, classes: int) -> tuple[str, str]:
         """``(kind, row)`` of an instruction; ``("", "")`` when no entry fits."""
         for rule in self._rules:
             if rule.fits(base, classes):

@@ -117,7 +117,7 @@ class Timing:
             if len(self._memo) >= _MAX_MEMO:
                 self._memo.clear()
             formats = tuple(decoded.modifiers.items()) if decoded.base in self._matrix else ()
-            key = (decoded.base, int(decoded.classes), formats)
+            key = (decoded.base, decoded.classes, formats)
             known = self._by_mnemonic.get(key)
             if known is None:
                 known = self._step(decoded)

@@ -256,5 +256,5 @@ def test_a_table_gives_the_next_larger_entry() -> None:
         ("buffer_load_dword", Op.VALU | Op.BUFFER | Op.LOAD | Op.LDS_DMA, ("vmem", "")),
     ],
 )
-def test_instructions_take_their_class(base: str, classes: Op, wanted: tuple[str, str]) -> None:
+def test_instructions_take_their_class(base: str, classes: int, wanted: tuple[str, str]) -> None:
     assert classification().find(base, classes) == wanted
