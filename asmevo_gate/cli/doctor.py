@@ -13,6 +13,7 @@ _EXTRAS = {
     "rewrite": ("llvmlite", "bitwuzla", "numpy"),
     "assembler": ("ziglang", "rocm"),
     "llm": ("llama_cpp",),
+    "forge": ("gitlab",),
 }
 
 

@@ -54,6 +54,7 @@ class GitLab:
         session = requests.Session()
         session.max_redirects = 0  # a redirect to another host would take the token along
         self._errors = (gitlab.exceptions.GitlabError, requests.RequestException)
+        self._redirects = (gitlab.exceptions.RedirectError, requests.TooManyRedirects)
         self._token = token
         self._server = gitlab.Gitlab(
             request.server, private_token=token, timeout=TIMEOUT_SECONDS, session=session, keep_base_url=True
@@ -129,6 +130,10 @@ class GitLab:
         def once() -> Result:
             try:
                 return call()
+            except self._redirects:
+                raise RequestFailed(
+                    "GitLab: the server sends to another address; set CI_SERVER_URL to it", 302
+                ) from None
             except self._errors as error:
                 status = int(getattr(error, "response_code", None) or 0)
                 said = getattr(error, "error_message", None) or type(error).__name__

@@ -24,9 +24,10 @@ _MESSAGE = 600
 class Suggestion:
     """An edit: ``replacement`` takes the place of the lines ``first`` to ``last`` of ``path`` at head (1-based).
 
-    ``title`` is one plain line, ``reason`` Markdown, ``message`` the same as plain text. ``key`` is the same in every run as long as what it repairs and
-    what it proposes are, wherever the lines are. ``replacement`` is ``None`` for an edit that no block of lines can
-    show (too long, or with characters that do not survive a comment); its patch is still whole.
+    ``title`` is one plain line, ``reason`` Markdown, ``message`` the same as plain text. ``key`` is the same in every
+    run as long as what it repairs and what it proposes are, wherever the lines are. ``replacement`` is ``None`` for an
+    edit that no block of lines can show (too long, or with characters that do not survive a comment); its patch is
+    still whole.
     """
 
     path: str
