@@ -69,7 +69,7 @@ def run_check(
         fail_on=fail_on(options, settings),
         named=named,
         count_known=named,
-        defines=tuple(_definition(text) for text in options.defines),
+        defines=tuple(definition(text) for text in options.defines),
         assemble=options.assemble,
         command=command or shlex.join(["asmevo-gate", *sys.argv[1:]]),
         constraints=files.constraints,
@@ -107,7 +107,8 @@ def settings_outputs(settings: Settings, besides: Iterable[Output] = ()) -> list
     return [Output(name, str(settings.root / path)) for name, path in chosen if name not in written]
 
 
-def _definition(text: str) -> tuple[str, int]:
+def definition(text: str) -> tuple[str, int]:
+    """``NAME=VALUE`` or ``NAME`` (1) of a ``-D`` option. Raises ``UsageError`` when the value is no integer."""
     name, equals, value = text.partition("=")
     try:
         return name.strip(), int(value, 0) if equals else 1

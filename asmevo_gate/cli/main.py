@@ -19,6 +19,7 @@ _COMMANDS = {
     "check": "Check kernels: staged changes, a range, files, or standard input.",
     "ci": "Check the change of a CI job, write all reports, post on the merge request.",
     "verify": "Prove or refute that a changed kernel computes the same.",
+    "cost": "Estimate the cycles of every block and loop.",
     "rules": "List the rules.",
     "explain": "Explain a rule.",
     "baseline": "Write or inspect the list of known findings.",

@@ -58,13 +58,7 @@ def check_text(
     Raises:
         GateError: the text cannot be read as assembly, or exceeds a limit.
     """
-    source = parse_source(path, text, options)
-    for problem in source.problems:
-        if problem.severity == "error":
-            raise GateError(problem.message, problem.repair, problem.place.file, problem.place.line)
-    if has_machine_words(source):
-        source = expand_machine_words(source, target, wave_size)
-    program = build_program(source, target, wave_size)
+    program = parsed_program(path, text, target, options, wave_size)
     base_kernels = {facts.kernel.name: facts for facts in base.kernels} if base else {}
     kernels = tuple(
         KernelFacts(program, function, base_kernels.get(function.name), constraints, profiles)
@@ -77,6 +71,23 @@ def check_text(
         1 for function in program.functions for instruction in function.instructions if instruction.decoded is not None
     )
     return CheckedProgram(program, kernels, violations, tuple(_unknown(program)), total, modelled)
+
+
+def parsed_program(
+    path: str, text: str, target: Target, options: SourceOptions, wave_size: int | None = None
+) -> Program:
+    """Text -> program: parsed, its machine words disassembled, its functions and blocks built.
+
+    Raises:
+        GateError: the text cannot be read as assembly, or exceeds a limit.
+    """
+    source = parse_source(path, text, options)
+    for problem in source.problems:
+        if problem.severity == "error":
+            raise GateError(problem.message, problem.repair, problem.place.file, problem.place.line)
+    if has_machine_words(source):
+        source = expand_machine_words(source, target, wave_size)
+    return build_program(source, target, wave_size)
 
 
 def _violations(rules: list[Rule], file_facts: FileFacts) -> Iterator[FoundViolation]:

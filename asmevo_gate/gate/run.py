@@ -177,7 +177,7 @@ def _check_configuration(
     profiles = frozenset(settings.profiles)
     base = _checked_base(change, base_text, way, changes, graph, profiles)
     enabled = partial(_is_enabled, settings.disabled)
-    options = _source_options("head", way, changes)
+    options = source_options("head", way, changes)
     head = check_text(
         change.path, given.text, way.target, options, given.wave_size or way.wave_size, base, enabled, graph, profiles
     )
@@ -221,13 +221,15 @@ def _checked_base(
         return None
     try:
         path = change.old_path or change.path
-        options = _source_options("base", way, changes)
+        options = source_options("base", way, changes)
         return check_text(path, given.text, way.target, options, way.wave_size, None, None, graph, profiles)
     except GateError:
         return None
 
 
-def _source_options(side: Side, way: Configuration, changes: ChangeSet) -> SourceOptions:
+def source_options(side: Side, way: Configuration, changes: ChangeSet) -> SourceOptions:
+    """How to read a file of one side in one configuration; includes come from the same side."""
+
     def read(included: str) -> str | None:
         data = changes.read(side, included)
         return None if data is None else decode_source(included, data)
