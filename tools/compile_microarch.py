@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MICROARCH = Path(__file__).resolve().parent.parent / "microarch"
 
 
@@ -23,7 +24,7 @@ def compiled_files(source: Path = MICROARCH) -> dict[str, str]:
     """File name in ``compiled/`` -> its text, made from the YAML files of ``source``."""
     result: dict[str, str] = {}
     for path in sorted(source.glob("*.yaml")):
-        document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document: Any = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # a safe loader
         result[f"{path.stem}.json"] = json.dumps(document, separators=(",", ":"), ensure_ascii=False) + "\n"
     return result
 
