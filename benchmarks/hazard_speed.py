@@ -103,7 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "engines_agree": first == second,
         "onnx_session_ms": session_ms,
         "onnx_ms": measure(large, lambda function: onnx_engine.violations(function, graph), options.repeat),
-        "reference_ms": measure(large, lambda function: reference.violations(function, graph), max(1, options.repeat // 3)),
+        "reference_ms": measure(
+            large, lambda function: reference.violations(function, graph), max(1, options.repeat // 3)
+        ),
         "small_instructions": len(small.instructions),
         "small_onnx_ms": measure(small, lambda function: onnx_engine.violations(function, graph), options.repeat),
         "small_reference_ms": measure(small, lambda function: reference.violations(function, graph), options.repeat),

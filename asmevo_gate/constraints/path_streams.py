@@ -52,8 +52,7 @@ class _Measure:
         if place >= 0 and self.stops[place] >= start:
             start, over = self.stops[place], True
         rest = [
-            max(distance - (before[end] - before[start]), 0)
-            for before, distance in zip(self.before, left, strict=True)
+            max(distance - (before[end] - before[start]), 0) for before, distance in zip(self.before, left, strict=True)
         ]
         return start, rest, over
 

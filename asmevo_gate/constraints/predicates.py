@@ -122,15 +122,10 @@ def two_vgpr_sources(decoded: Decoded) -> bool:
 
 
 def nsa_16_bytes(decoded: Decoded) -> bool:
-    """Image instruction with at least four separate address registers: three extra address bytes or more, so that
-    the encoding is 16 bytes or longer."""
-    addresses = 0
-    for operand in decoded.operands[1:]:
-        if operand.mask & registers.VGPRS:
-            addresses += 1
-        else:
-            break
-    return addresses > 5
+    """Image instruction with separate address registers (``[v1, v7, v9 ...]``) that takes 16 bytes or more: eight,
+    and four for each four addresses after the first."""
+    lists = [operand.text for operand in decoded.operands[1:2] if operand.text.startswith("[")]
+    return any(text.count(",") >= 5 for text in lists)
 
 
 def offset_bits_1_2(decoded: Decoded) -> bool:

@@ -57,7 +57,7 @@ def test_the_shortest_path_decides_at_a_join() -> None:
     s_endpgm"""
     (violation,) = found("gfx90a", text)
     assert (violation.found, violation.needed) == (1, 5)
-    assert [block for block in violation.blocks] == [0, 2]
+    assert list(violation.blocks) == [0, 2]
 
 
 def test_a_producer_at_the_end_of_a_loop_reaches_its_start() -> None:

@@ -133,7 +133,11 @@ def _kernel_ir(rng: random.Random, gpu: str, wave: int, name: str, declarations:
     blocks.append("\n".join(body.lines))
     parameters = "ptr addrspace(1) %p, ptr addrspace(1) %q, ptr addrspace(4) %c, ptr addrspace(8) %r, i32 %u, i32 %w"
     limit = rng.choice(('"amdgpu-flat-work-group-size"="1,64"', '"amdgpu-flat-work-group-size"="1,256"'))
-    return f"define amdgpu_kernel void @{name}({parameters}) {limit} {{\nentry:\n" + "\n".join(blocks) + "\n  ret void\n}\n"
+    return (
+        f"define amdgpu_kernel void @{name}({parameters}) {limit} {{\nentry:\n"
+        + "\n".join(blocks)
+        + "\n  ret void\n}\n"
+    )
 
 
 def _mix(rng: random.Random, gpu: str, wave: int) -> list[Entry]:
@@ -141,7 +145,9 @@ def _mix(rng: random.Random, gpu: str, wave: int) -> list[Entry]:
     available = [entry for entry in OPERATIONS if gpu in entry.gpus and entry.wave in (None, wave)]
     groups = {group for entry in available for group in entry.groups}
     chosen = set(rng.sample([group for group in _GROUPS if group in groups], 2))
-    return [entry for entry in available if chosen & set(entry.groups) or ("plain" in entry.groups and rng.random() < 0.3)]
+    return [
+        entry for entry in available if chosen & set(entry.groups) or ("plain" in entry.groups and rng.random() < 0.3)
+    ]
 
 
 def _arguments() -> dict[str, list[str]]:
@@ -170,7 +176,13 @@ def _prologue() -> list[str]:
 
 
 def _close(
-    rng: random.Random, body: Body, entries: list[Entry], weights: list[float], label: str, shape: str, blocks: list[str]
+    rng: random.Random,
+    body: Body,
+    entries: list[Entry],
+    weights: list[float],
+    label: str,
+    shape: str,
+    blocks: list[str],
 ) -> str:
     """End the current block with a condition or a loop around some more operations; the label that follows."""
     if shape == "straight":
@@ -224,7 +236,9 @@ def _epilogue(body: Body) -> list[str]:
             lines.append(f"  {place} = getelementptr {llvm}, ptr addrspace(1) %q, i32 {index}")
             body.number[0] += 1
             shifted = f"%x{body.number[0]}"
-            lines.append(f"  {shifted} = getelementptr i8, ptr addrspace(1) {place}, i32 {(offset * 4 + position) * 64}")
+            lines.append(
+                f"  {shifted} = getelementptr i8, ptr addrspace(1) {place}, i32 {(offset * 4 + position) * 64}"
+            )
             lines.append(f"  store {llvm} {stored}, ptr addrspace(1) {shifted}")
     return lines
 

@@ -283,7 +283,9 @@ def _wide_store(b: Body) -> None:
     index = b.let("i32", f"and i32 {b.use('i32')}, 4095")
     place = b.let("ptr", f"getelementptr <4 x float>, ptr addrspace(1) %q, i32 {index}")
     b.lines.append(f"  store <4 x float> {value}, ptr addrspace(1) {place}, align 16")
-    changed = b.let("<4 x float>", f"insertelement <4 x float> {value}, float {b.use('float')}, i32 {b.rng.randrange(4)}")
+    changed = b.let(
+        "<4 x float>", f"insertelement <4 x float> {value}, float {b.use('float')}, i32 {b.rng.randrange(4)}"
+    )
     b.take(4, "float", changed)
 
 
@@ -374,7 +376,13 @@ def _dot(b: Body) -> None:
     else:
         left, right = b.use("<2 x half>"), b.use("<2 x half>")
         b.call(
-            "float", "float", "amdgcn.fdot2", f"<2 x half> {left}", f"<2 x half> {right}", f"float {b.use('float')}", "i1 false"
+            "float",
+            "float",
+            "amdgcn.fdot2",
+            f"<2 x half> {left}",
+            f"<2 x half> {right}",
+            f"float {b.use('float')}",
+            "i1 false",
         )
 
 
