@@ -71,6 +71,8 @@ def job(tmp_path: Path) -> Job:
     made.git("add", "--all", where=upstream)
     made.git("commit", "--quiet", "--message", "base", where=upstream)
     made.git("branch", "faster", where=upstream)
+    made.git("checkout", "--quiet", "faster", where=upstream)
+    made.git("commit", "--quiet", "--allow-empty", "--message", "start", where=upstream)
     made.git("clone", "--quiet", "--depth=1", "--branch=faster", upstream.as_uri(), str(made.root), where=tmp_path)
     made.change({"block_sum.s": (EXAMPLES / "change" / "block_sum.s").read_text()})
     made.change({"saxpy.s": (EXAMPLES / "kernels" / "saxpy.s").read_text() + "; main went on\n"}, "main")
@@ -102,7 +104,7 @@ def test_the_command_of_the_report_repeats_the_run(job: Job) -> None:
     assert command[:3] == ["asmevo-gate", "check", "--base"]
     again = [sys.executable, "-m", "asmevo_gate", *command[1:], "--no-assemble"]
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent)}
-    done = subprocess.run(again, cwd=job.root, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(again, cwd=job.upstream, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "error[wait.lgkmcnt.raw]" in done.stdout
 
 
