@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.analysis.control_dependence import controlling_branches
+from asmevo_gate.analysis.control_dependence import controlling_branches, immediate_post_dominators
 from asmevo_gate.analysis.divergence import divergent_branches
 from asmevo_gate.isa.instruction import Op
+from asmevo_gate.program.model import Block, Function, Instruction
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
@@ -23,13 +24,16 @@ class BarrierDivergent(Rule):
         Reports an s_barrier that is executed or skipped by a branch whose condition surely depends on the work-item
         (its id, a lane counter, or what is computed or loaded from them). Branches on values that are the same for
         the whole work-group (kernel arguments, work-group ids) are fine, and so is a work-group of a single wave.
+        It is no fault when every path to the join meets a barrier (waves with different roles, each with its own code),
+        nor when the waves that do not reach the barrier end: a barrier waits for the surviving waves only.
     Why it matters:
         Every wave of a work-group must execute the same barriers. When one skips a barrier the others wait for it:
         the work-group hangs, or runs out of step and reads what is not written yet.
     Repair:
         Move the barrier behind the join of the two paths, and keep only the masked work inside.
     Sources:
-        AMD ISA guides, S_BARRIER ("synchronize waves within a threadgroup"); OpenCL C 6.15.8, work-group barriers.
+        AMD ISA guides, S_BARRIER ("synchronize waves within a threadgroup"; it "waits on only
+        the surviving waves" once some have ended); OpenCL C 6.15.8, work-group barriers.
     """
 
     id = "cf.barrier_divergent"
@@ -57,6 +61,18 @@ class BarrierDivergent(Rule):
             ".text\nkernel:\n  s_load_dword s4, s[0:1], 0x0\n  s_waitcnt lgkmcnt(0)\n  s_cmp_eq_u32 s4, 0\n"
             "  s_cbranch_scc1 .Lskip\n  s_barrier\n.Lskip:\n  s_endpgm" + _DESCRIPTOR,
         ),
+        Example(
+            "gfx900",
+            ".text\nkernel:\n  v_lshrrev_b32 v1, 6, v0\n  v_readfirstlane_b32 s4, v1\n  s_cmp_eq_u32 s4, 0\n"
+            "  s_cbranch_scc1 .Lfirst\n  s_barrier\n  ds_read_b32 v2, v3\n  s_branch .Ljoin\n.Lfirst:\n"
+            "  ds_write_b32 v3, v0\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n.Ljoin:\n  s_waitcnt lgkmcnt(0)\n  s_endpgm" + _DESCRIPTOR,
+        ),
+        Example(
+            "gfx900",
+            ".text\nkernel:\n  v_lshrrev_b32 v1, 6, v0\n  v_readfirstlane_b32 s4, v1\n  s_cmp_eq_u32 s4, 3\n"
+            "  s_cbranch_scc1 .Lend\n  ds_write_b32 v3, v0\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n.Lend:\n  s_endpgm"
+            + _DESCRIPTOR,
+        ),
     )
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
@@ -69,8 +85,9 @@ class BarrierDivergent(Rule):
         if not divergent:
             return
         controlling = controlling_branches(kernel)
+        skipping = _branches_around_barriers(kernel, barriers)
         for block in kernel.blocks:
-            indices = [kernel.blocks[number].end - 1 for number in sorted(controlling[block.number])]
+            indices = [kernel.blocks[number].end - 1 for number in sorted(controlling[block.number] & skipping)]
             deciding = [divergent[index] for index in indices if index in divergent]
             if not deciding:
                 continue
@@ -85,3 +102,31 @@ class BarrierDivergent(Rule):
                         repair="move the barrier to where both paths have joined",
                         producer=branch,
                     )
+
+
+def _branches_around_barriers(kernel: Function, barriers: list[Instruction]) -> set[int]:
+    """Blocks with a branch behind which a way without any barrier leads to where its two ways join, and goes on."""
+    with_barrier = {block.number for block in kernel.blocks for one in barriers if block.first <= one.index < block.end}
+    joins = immediate_post_dominators(kernel)
+    found = set()
+    for block in kernel.blocks:
+        join = joins[block.number]
+        if len(block.successors) < 2 or join is None or _ends_at_once(kernel, kernel.blocks[join]):
+            continue
+        reached: set[int] = set()
+        pending = list(block.successors)
+        while pending:
+            number = pending.pop()
+            if number == join:
+                found.add(block.number)
+                break
+            if number not in reached and number not in with_barrier:
+                reached.add(number)
+                pending += kernel.blocks[number].successors
+    return found
+
+
+def _ends_at_once(kernel: Function, block: Block) -> bool:
+    """Nothing but the end of the wave."""
+    last = kernel.instructions[block.end - 1].decoded
+    return not block.successors and block.end - block.first == 1 and last is not None and last.of(Op.TERMINATOR)
