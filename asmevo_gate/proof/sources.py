@@ -10,7 +10,7 @@ from asmevo_gate.isa.form_key import DPP_CONTROLS
 from asmevo_gate.isa.instruction import Decoded, Operand
 from asmevo_gate.proof.constants import bits_of
 from asmevo_gate.proof.operations import parts_of
-from asmevo_gate.proof.state import State, is_vector
+from asmevo_gate.proof.state import MODE, State, is_vector
 from asmevo_gate.proof.terms import Term
 
 Fetch = Callable[[State], Term]
@@ -89,8 +89,10 @@ def fetch(decoded: Decoded, operand: Operand, kind: str, position: int, count: i
     Raises:
         Unsupported: see the class.
     """
-    letter, width = parts_of(kind)
     modifiers = decoded.modifiers
+    if kind == "mix":
+        return _mixed_fetch(operand, modifiers, position, count)
+    letter, width = parts_of(kind)
     if kind.startswith("pk_"):
         return _packed_fetch(operand, letter, kind, modifiers, position, count)
     if decoded.variant == "sdwa":
@@ -102,7 +104,11 @@ def fetch(decoded: Decoded, operand: Operand, kind: str, position: int, count: i
         value = _half_fetch(operand, letter, modifiers, position, count)
     else:
         if operand.half is not None:
-            raise Unsupported("half of a register")
+            if kind != "u32" or "op_sel" in modifiers:
+                raise Unsupported("half of a register")
+            # A 16-bit operand of a 32-bit instruction, such as a shift amount.
+            half = _half_fetch(operand, letter, modifiers, position, count)
+            return lambda state: state.terms.zext(half(state), 32)
         value = dword_fetch(operand, letter, width)
         if "op_sel" in modifiers:
             raise Unsupported("op_sel")
@@ -123,6 +129,28 @@ def _signed(value: Fetch, negate: bool, absolute: bool, width: int) -> Fetch:
         return terms.xor(result, terms.const(sign, width)) if negate else result
 
     return change
+
+
+def _mixed_fetch(operand: Operand, modifiers: dict[str, str], position: int, count: int) -> Fetch:
+    """A source of v_fma_mix: f16 where op_sel_hi is set, widened; there neg_hi is the absolute value."""
+    half = flags(modifiers.get("op_sel_hi"), count, 0)[position]
+    high = flags(modifiers.get("op_sel"), count, 0)[position]
+    negate, absolute, _ = source_modifiers(operand.text) if operand.length else SourceModifiers()
+    negate = negate != bool(flags(modifiers.get("neg_lo"), count, 0)[position])
+    absolute = absolute or bool(flags(modifiers.get("neg_hi"), count, 0)[position])
+    if not half:
+        value = dword_fetch(operand, "f", 32)
+        return _signed(value, negate, absolute, 32) if negate or absolute else value
+    if not operand.length:
+        raise Unsupported("half of a constant")
+    start = operand.start
+
+    def widen(state: State) -> Term:
+        terms = state.terms
+        part = terms.extract(state.read(start), 16 * high + 15, 16 * high)
+        return terms.apply("float_widen.f16.f32", 32, (part, state.whole(MODE)))
+
+    return _signed(widen, negate, absolute, 32) if negate or absolute else widen
 
 
 def _half_fetch(operand: Operand, letter: str, modifiers: dict[str, str], position: int, count: int) -> Fetch:

@@ -142,6 +142,7 @@ class _Written:
         taken = len([kind for kind in explicit if kind != "vcc"])
         if len(operands) != len(results) + taken:
             raise Unsupported("another number of operands")
+        self.saturated = semantics.SATURATED.get(base) if "clamp" in decoded.modifiers else None
         self._check_modifiers(base)
         self.stores = self._stores(results, operands[: len(results)], base)
         self.fetches = self._fetches(explicit, operands[len(results) :])
@@ -154,14 +155,16 @@ class _Written:
     def _check_modifiers(self, base: str) -> None:
         names = self.modifiers.keys()
         kinds = self.operation.results
-        if ("clamp" in names or "mul" in names or "div" in names) and kinds[0] not in ("f16", "f32", "f64"):
+        floating = kinds[0] in ("f16", "f32", "f64")
+        if (names & {"mul", "div"} and not floating) or ("clamp" in names and not floating and not self.saturated):
             raise Unsupported("clamp or omod")
         if "bitop3" in names and "bitop" not in base:
             raise Unsupported("bitop3")
         if self.dpp and ("mask" in kinds or "scc" in kinds or not self.decoded.classes & Op.VALU):
             raise Unsupported("DPP with a mask result")
         packed = any(kind.startswith("pk_") for kind in self.operation.sources)
-        if not packed and names & {"op_sel_hi", "neg_lo", "neg_hi"}:
+        mixed = self.operation.sources[:1] == ("mix",)
+        if not packed and not mixed and names & {"op_sel_hi", "neg_lo", "neg_hi"}:
             raise Unsupported("packed modifiers")
 
     def _stores(self, kinds: list[str], operands: list[Operand], base: str) -> list[Store]:
@@ -183,6 +186,8 @@ class _Written:
             return lambda state, value: state.write_mask(start, value)
         if kind == "all_lanes":
             return lambda state, value: state.write_all_lanes(start, value)
+        if kind in ("low16", "high16"):
+            return self._store_half(start, operand, kind == "high16")
         if kind == "acc":
             return lambda state, value: _store_accumulator(state, start, value)
         _, width = parts_of(kind)
@@ -214,8 +219,8 @@ class _Written:
 
         return store
 
-    def _store_half(self, start: int, operand: Operand) -> Store:
-        high = operand.half
+    def _store_half(self, start: int, operand: Operand, fixed: bool | None = None) -> Store:
+        high = operand.half if fixed is None else int(fixed)
         if high is None and "op_sel" in self.modifiers:
             selections = self.modifiers["op_sel"].strip("[]").split(",")
             if (
@@ -298,9 +303,9 @@ class _Written:
         terms = state.terms
         sources = [fetch_one(state) for fetch_one in self.fetches]
         call = Call(terms, state.whole(MODE), self.modifiers, self.wave_size)
-        results = self.operation.meaning(call, *sources)
+        results = (self.saturated or self.operation.meaning)(call, *sources)
         values = results if isinstance(results, tuple) else (results,)
-        if len(self.modifiers) and ("clamp" in self.modifiers or "mul" in self.modifiers or "div" in self.modifiers):
+        if self.saturated is None and not self.modifiers.keys().isdisjoint(("clamp", "mul", "div")):
             values = (semantics.output_modifiers(call, values[0], self.operation.results[0]), *values[1:])
         if len(values) < len(self.stores):
             values = (*values, *[values[0]] * (len(self.stores) - len(values)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asmevo_gate.proof.operations import Call
+from asmevo_gate.proof.operations import Call, Meaning
 from asmevo_gate.proof.terms import Term
 
 KEEP_HIGH = frozenset(
@@ -10,6 +10,10 @@ KEEP_HIGH = frozenset(
 )
 """16-bit instructions that keep the high half of their destination also on targets where most clear it (Vega ISA 6.?,
 LLVM GCNSubtarget::zeroesHigh16BitsOfDest)."""
+
+
+SATURATED: dict[str, Meaning] = {}
+"""What the integer instructions that know ``clamp`` compute with it."""
 
 
 def load() -> None:
@@ -26,6 +30,8 @@ def load() -> None:
         scalar,
         scalar_masks,
     )
+
+    SATURATED.update(integer.SATURATED | packed.SATURATED)
 
 
 def output_modifiers(call: Call, value: Term, kind: str) -> Term:

@@ -34,16 +34,6 @@ def _subtract(kind: str, swapped: bool) -> Meaning:
     return meaning
 
 
-def _product_first(name: str, kind: str) -> Meaning:
-    """``fmac D, A, B``: A * B + D; the sources already come in that order."""
-    return of(name, kind)
-
-
-def _middle_constant(name: str, kind: str) -> Meaning:
-    """``fmamk D, A, K, B``: A * K + B."""
-    return of(name, kind)
-
-
 def _register_binary() -> None:
     for kind in FORMATS:
         pair, three = f"{kind} {kind}", f"{kind} {kind} {kind}"
@@ -55,15 +45,15 @@ def _register_binary() -> None:
             operation(f"v_max3_{kind}", kind, three)(of("fmax3", kind))
             operation(f"v_min3_{kind}", kind, three)(of("fmin3", kind))
             operation(f"v_med3_{kind}", kind, three)(of("fmed3", kind))
-            operation(f"v_mac_{kind}", kind, pair, accumulates=True)(_product_first("fmad", kind))
+            operation(f"v_mac_{kind}", kind, pair, accumulates=True)(of("fmad", kind))
             operation(f"v_mad_{kind} v_madmk_{kind} v_madak_{kind}", kind, three)(of("fmad", kind))
-            operation(f"v_fmamk_{kind} v_fmaak_{kind}", kind, three)(_middle_constant("ffma", kind))
         operation(f"v_max_{kind}", kind, pair)(of("fmax", kind))
         operation(f"v_min_{kind}", kind, pair)(of("fmin", kind))
         operation(f"v_max_num_{kind}", kind, pair)(of("fmax_num", kind))
         operation(f"v_min_num_{kind}", kind, pair)(of("fmin_num", kind))
+        operation(f"v_fmamk_{kind} v_fmaak_{kind}", kind, three)(of("ffma", kind))
         operation(f"v_fma_{kind}", kind, three)(of("ffma", kind))
-        operation(f"v_fmac_{kind}", kind, pair, accumulates=True)(_product_first("ffma", kind))
+        operation(f"v_fmac_{kind}", kind, pair, accumulates=True)(of("ffma", kind))
         operation(f"v_div_fixup_{kind}", kind, three)(of("fdiv_fixup", kind))
         for name in ("trunc", "ceil", "rndne", "floor", "fract", "rcp", "rsq", "sqrt", "frexp_mant"):
             operation(f"v_{name}_{kind}", kind, kind)(of(f"f{name}", kind))
@@ -144,6 +134,19 @@ def division_fma_f32(call: Call, a: Term, b: Term, c: Term, scaled: Term) -> Ter
 def division_fma_f64(call: Call, a: Term, b: Term, c: Term, scaled: Term) -> Term:
     """a * b + c, scaled back where VCC is set"""
     return call.terms.apply("fdiv_fmas.f64", 64, (a, b, c, scaled, call.mode))
+
+
+@operation("v_fma_mix_f32", "f32", "mix mix mix")
+def mixed_fma(call: Call, a: Term, b: Term, c: Term) -> Term:
+    """a * b + c of f32 and widened f16 sources"""
+    return call.terms.apply("ffma.f32", 32, (a, b, c, call.mode))
+
+
+@operation("v_fma_mixlo_f16", "low16", "mix mix mix")
+@operation("v_fma_mixhi_f16", "high16", "mix mix mix")
+def mixed_fma_half(call: Call, a: Term, b: Term, c: Term) -> Term:
+    """a * b + c of f32 and widened f16 sources, to one half of the destination; rounded once, from the exact sum"""
+    return call.terms.apply("ffma_to_half.f32", 16, (a, b, c, call.mode))
 
 
 _register_binary()

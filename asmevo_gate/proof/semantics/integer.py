@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asmevo_gate.proof.operations import Call, operation
+from asmevo_gate.proof.operations import Call, Meaning, operation
 from asmevo_gate.proof.terms import Term
 
 
@@ -186,6 +186,20 @@ def multiply_add_64(call: Call, a: Term, b: Term, c: Term) -> tuple[Term, Term]:
     return total, terms.ult(total, c)
 
 
+@operation("v_mad_i64_i32 v_mad_co_i64_i32", "i64 mask", "i32 i32 i64")
+def multiply_add_64_signed(call: Call, a: Term, b: Term, c: Term) -> tuple[Term, Term]:
+    """a * b + c in 64 bits; what becomes of the carry is not documented"""
+    terms = call.terms
+    total = terms.add(terms.mul(terms.sext(a, 64), terms.sext(b, 64)), c)
+    return total, terms.apply("carry of mad_i64_i32", 1, (a, b, c))
+
+
+@operation("v_mad_nc_i64_i32", "i64", "i32 i32 i64")
+def multiply_add_64_signed_no_carry(call: Call, a: Term, b: Term, c: Term) -> Term:
+    """a * b + c in 64 bits"""
+    return multiply_add_64_signed(call, a, b, c)[0]
+
+
 @operation("v_mad_nc_u64_u32", "u64", "u32 u32 u64")
 def multiply_add_64_no_carry(call: Call, a: Term, b: Term, c: Term) -> Term:
     """a * b + c in 64 bits"""
@@ -307,3 +321,22 @@ def absolute_difference(call: Call, a: Term, b: Term, c: Term) -> Term:
     """abs(a - b) + c, unsigned"""
     terms = call.terms
     return terms.add(terms.ite(terms.ult(a, b), terms.sub(b, a), terms.sub(a, b)), c)
+
+
+def _saturated_add(call: Call, a: Term, b: Term) -> Term:
+    """Unsigned sum, at most all ones"""
+    total, carry = carry_add(call, a, b, None)
+    return call.terms.ite(carry, call.terms.const(-1, a.width), total)
+
+
+def _saturated_subtract(call: Call, a: Term, b: Term) -> Term:
+    """Unsigned difference, at least 0"""
+    difference, borrow = borrow_subtract(call, a, b, None)
+    return call.terms.ite(borrow, call.terms.const(0, a.width), difference)
+
+
+SATURATED: dict[str, Meaning] = {
+    **dict.fromkeys(("v_add_u32", "v_add_nc_u32", "v_add_u16", "v_add_nc_u16"), _saturated_add),
+    **dict.fromkeys(("v_sub_u32", "v_sub_nc_u32", "v_sub_u16", "v_sub_nc_u16"), _saturated_subtract),
+}
+"""With ``clamp`` the result does not wrap (ISA manuals, "VOP3 clamp: integer saturation")."""

@@ -61,4 +61,10 @@ def pack(call: Call, a: Term, b: Term) -> Term:
     return terms.concat(*canonical)
 
 
+SATURATED: dict[str, Meaning] = {
+    "v_pk_add_u16": _each_half(integer.SATURATED["v_add_u16"], 16),
+    "v_pk_sub_u16": _each_half(integer.SATURATED["v_sub_u16"], 16),
+}
+"""With ``clamp`` neither half wraps."""
+
 _register()

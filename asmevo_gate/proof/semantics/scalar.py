@@ -57,13 +57,18 @@ def _sign(call: Call, value: Term) -> Term:
 
 
 @operation("s_add_i32 s_add_co_i32", "i32 scc", "i32 i32")
-@operation("s_addk_i32 s_addk_co_i32", "i32 scc", "i32", accumulates=True)
 def add_signed(call: Call, a: Term, b: Term) -> Pair:
     """a + b, signed overflow"""
     terms = call.terms
     total = terms.add(a, b)
     overflow = terms.and_(terms.xor(a, total), terms.xor(b, total))
     return total, _sign(call, overflow)
+
+
+@operation("s_addk_i32 s_addk_co_i32", "i32 scc", "i32", accumulates=True)
+def add_constant(call: Call, constant: Term, old: Term) -> Pair:
+    """The old value plus a 16-bit number, signed overflow"""
+    return add_signed(call, old, move_constant(call, constant))
 
 
 @operation("s_sub_i32 s_sub_co_i32", "i32 scc", "i32 i32")
@@ -88,11 +93,16 @@ def subtract_64(call: Call, a: Term, b: Term) -> Term:
 
 
 @operation("s_mul_i32", "i32", "i32 i32")
-@operation("s_mulk_i32", "i32", "i32", accumulates=True)
 @operation("s_mul_u64", "u64", "u64 u64")
 def multiply(call: Call, a: Term, b: Term) -> Term:
     """Low half of a * b"""
     return call.terms.mul(a, b)
+
+
+@operation("s_mulk_i32", "i32", "i32", accumulates=True)
+def multiply_constant(call: Call, constant: Term, old: Term) -> Term:
+    """The old value times a 16-bit number"""
+    return call.terms.mul(old, move_constant(call, constant))
 
 
 @operation("s_mul_hi_u32", "u32", "u32 u32")
