@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from asmevo_gate.isa.instruction import Decoded, Op
+from asmevo_gate.isa.instruction import OP_BITS, Decoded
 from asmevo_gate.isa.registers import EXEC, M0, SGPRS, TTMP, VCC, VECTOR
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.isa.waits import counter_limits, decode_wait
@@ -178,8 +178,8 @@ class CounterModel:
         self._add_shadow_tracks()
         self._in_order = bool(target.facts["vmem_write_vgpr_in_order"])
         self._kinds = [(kind, re.compile(kind.base) if kind.base else None) for kind in document.kinds]
-        self._any = [sum(int(Op[name]) for name in kind.any) for kind in document.kinds]
-        self._all = [sum(int(Op[name]) for name in kind.all) for kind in document.kinds]
+        self._any = [sum(OP_BITS[name] for name in kind.any) for kind in document.kinds]
+        self._all = [sum(OP_BITS[name] for name in kind.all) for kind in document.kinds]
         self._merging = re.compile(document.merging_load.base)
         self._kind_of: dict[tuple[str, int, bool], str] = {}
         self._effects: dict[str, Effect] = {}
@@ -248,10 +248,10 @@ class CounterModel:
     def kind(self, decoded: Decoded) -> str:
         """The kind of memory instruction, ``""`` when it raises no counter on any target."""
         vector_result = bool(decoded.writes & VECTOR)
-        key = (decoded.base, int(decoded.classes), vector_result)
+        key = (decoded.base, decoded.classes, vector_result)
         found = self._kind_of.get(key)
         if found is None:
-            found = self._kind_of[key] = self._match(decoded.base, int(decoded.classes), vector_result)
+            found = self._kind_of[key] = self._match(decoded.base, decoded.classes, vector_result)
         return found
 
     def _match(self, base: str, classes: int, vector_result: bool) -> str:
@@ -275,7 +275,7 @@ class CounterModel:
         document = _document()
         base = decoded.base
         arrives, passes = base in document.barrier.arrive, base in document.barrier.passes
-        if decoded.of(Op.CALL) or base in document.calls.names:
+        if decoded.is_call or base in document.calls.names:
             unknown = "what the called code waits for and leaves in flight is not known"
         write_order = self._consumer_order(kind)
         return Effect(
@@ -376,7 +376,7 @@ def _touched(decoded: Decoded) -> tuple[int, int, str]:
     reads, writes = decoded.implicit_reads, decoded.implicit_writes
     for operand in decoded.operands:
         if not operand.indexed:
-            role = int(operand.role)
+            role = operand.role
             reads |= operand.mask if role & 5 else 0
             writes |= operand.mask if role & 2 else 0
     return reads, writes, f"'{indexed[0].text}' names a register that is only known when the program runs"

@@ -41,7 +41,7 @@ EVERYTHING = (1 << LINE_LENGTH) - 1
 def may_define(instruction: Instruction) -> int:
     """The registers that an instruction may give a value; an unknown instruction and a call may give any."""
     decoded = instruction.decoded
-    if decoded is None or decoded.is_call or any(operand.indexed for operand in decoded.operands):
+    if decoded is None or decoded.is_call or decoded.has_indexed:
         return EVERYTHING
     return decoded.writes
 

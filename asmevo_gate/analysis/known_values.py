@@ -15,7 +15,7 @@ from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
 from asmevo_gate.analysis.initial_state import initial_state
 from asmevo_gate.analysis.vgpr_msb import MNEMONIC as RENAMES
 from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Operand, Role
-from asmevo_gate.isa.registers import SGPR, VECTOR, VGPR, indices
+from asmevo_gate.isa.registers import EXEC, SGPR, SPECIAL, VECTOR, VGPR, indices
 from asmevo_gate.program.model import Function
 
 PACKED_IDS = "packed work-item ids"
@@ -27,14 +27,15 @@ _POINTERS = {
 }  # fmt: skip
 """Initial values of more than one SGPR, with their number."""
 _WORD = (1 << 32) - 1
+_EXEC_LO = SPECIAL["exec_lo"]
 
 
 class Value(NamedTuple):
     """``scale * origin + add`` modulo 2**32.
 
-    ``origin`` is ``""`` for a constant, ``x``, ``y`` or ``z`` for a work-item id, :data:`PACKED_IDS`, :data:`LOADED` and
-    a name, or the name of an initial SGPR value (:class:`~asmevo_gate.analysis.initial_state.InitialRegisters`), of
-    which ``part`` is the dword.
+    ``origin`` is ``""`` for a constant, ``x``, ``y`` or ``z`` for a work-item id, :data:`PACKED_IDS`, :data:`LOADED`
+    with a name, or the name of an initial SGPR value
+    (:class:`~asmevo_gate.analysis.initial_state.InitialRegisters`), of which ``part`` is the dword.
     """
 
     origin: str
@@ -48,10 +49,17 @@ class Value(NamedTuple):
         return self.add if not self.origin else None
 
 
+_ALL_STARTED = Value("EXEC at the entry")
+"""What the low half of EXEC holds at the entry: every lane that the launch started."""
+
+
 def constant(number: int) -> Value:
     """A constant as a value."""
     return Value("", 0, number & _WORD)
 
+
+_Made = list[tuple[int, Value]]
+"""Registers with the value that they get."""
 
 KnownOperands = dict[int, tuple[tuple[Value | None, ...], ...]]
 """Instruction index -> for each operand the values of its registers (of up to four), or of its literal."""
@@ -64,10 +72,14 @@ class _State:
     values: dict[int, Value] = field(default_factory=dict)
     known: int = 0
     local: int = 0
-    masked: bool = False
+
+    @property
+    def masked(self) -> bool:
+        """Lanes that the launch started may be switched off."""
+        return self.values.get(_EXEC_LO) != _ALL_STARTED
 
     def copy(self) -> _State:
-        return _State(dict(self.values), self.known, self.local, self.masked)
+        return _State(dict(self.values), self.known, self.local)
 
     def forget(self, registers: int) -> None:
         gone = registers & self.known
@@ -89,10 +101,10 @@ class _State:
         for register, value in self.values.items():
             if other.values.get(register) != value:
                 lost |= 1 << register
-        masked, local = self.masked or other.masked, (self.local | other.local) & self.known & ~lost
-        changed = bool(lost) or masked != self.masked or local != self.local
+        local = (self.local | other.local) & self.known & ~lost
+        changed = bool(lost) or local != self.local
         self.forget(lost)
-        self.masked, self.local = masked, local
+        self.local = local
         return changed
 
 
@@ -110,6 +122,8 @@ def known_operands(function: Function) -> KnownOperands:
             decoded = instruction.decoded
             if decoded is not None and (decoded.of(_WATCHED) or decoded.base in _WATCHED_BASES):
                 values = tuple(_values(operand, state) for operand in decoded.operands)
+                if state.masked:
+                    values = tuple(tuple(map(_without_lanes, value)) for value in values)
                 if any(value is not None for operand in values for value in operand):
                     found[instruction.index] = values
             _step(decoded, state, vectors)
@@ -150,6 +164,7 @@ def _solve(function: Function, vectors: bool) -> list[_State | None]:
 
 def _initial(function: Function, vectors: bool) -> _State:
     state = _State()
+    state.learn(_EXEC_LO, _ALL_STARTED)
     if function.descriptor is None:
         return state
     for register, name in initial_state(function).names.items():
@@ -173,22 +188,14 @@ def _values(operand: Operand, state: _State) -> tuple[Value | None, ...]:
 def _step(decoded: Decoded | None, state: _State, vectors: bool) -> None:
     if decoded is None or decoded.is_call:
         state.forget(state.known)
-        state.masked = True
         return
     if not decoded.writes:
         return
     made = _made(decoded, state)
-    change = exec_change(decoded)
-    if change is not ExecChange.NONE:
-        if change is ExecChange.NARROWS:
-            state.masked = True
-        elif change is ExecChange.WIDENS and not _all_lanes(decoded):
-            state.forget(state.local)
-        else:
-            state.forget(state.known & VECTOR)
-            state.masked = True
+    if decoded.writes & EXEC:
+        made += _change_lanes(decoded, state)
     state.forget(decoded.writes)
-    if any(operand.indexed for operand in decoded.operands):
+    if decoded.has_indexed:
         state.forget(state.known)
         return
     for register, value in made:
@@ -196,12 +203,28 @@ def _step(decoded: Decoded | None, state: _State, vectors: bool) -> None:
             state.learn(register, value)
 
 
-def _all_lanes(decoded: Decoded) -> bool:
-    """EXEC gets lanes that the launch may not have given (``-1``)."""
-    return any(operand.value == -1 for operand in decoded.operands)
+def _change_lanes(decoded: Decoded, state: _State) -> _Made:
+    """Forget the vector values that a write of EXEC makes doubtful; give EXEC back its first value where the code
+    restores it, and what a ``saveexec`` saves its old value."""
+    made: _Made = []
+    sources = [operand for operand in decoded.operands if operand.role & Role.READ and not operand.role & Role.WRITE]
+    restores = any(_values(operand, state)[0] == _ALL_STARTED for operand in sources)
+    change = exec_change(decoded)
+    if restores and decoded.base.startswith(("s_mov_b", "s_or_b")):
+        state.forget(state.local)
+        return [(_EXEC_LO, _ALL_STARTED)]
+    if "saveexec" in decoded.base and not state.masked:
+        made.append((decoded.operands[0].start, _ALL_STARTED))
+    if change is ExecChange.WIDENS and not any(operand.value == -1 for operand in decoded.operands):
+        state.forget(state.local)
+    elif change is not ExecChange.NARROWS:
+        state.forget(state.known & VECTOR)
+    return made
 
 
-_Made = list[tuple[int, Value]]
+def _without_lanes(value: Value | None) -> Value | None:
+    """A value under a mask: which work-items are left is not known."""
+    return None if value is not None and value.origin in ("x", "y", "z") else value
 
 
 def _made(decoded: Decoded, state: _State) -> _Made:

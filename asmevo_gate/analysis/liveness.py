@@ -189,7 +189,7 @@ def _per_instruction(
                 continue
             has_value |= may_define(function.instructions[index])
             after[index] &= has_value
-            exact = exact and not any(operand.indexed for operand in decoded.operands)
+            exact = exact and not decoded.has_indexed
             at_once = after[index] | decoded.writes
             vgpr_peak = _higher(vgpr_peak, index, before[index] & VGPRS, at_once & VGPRS)
             agpr_peak = _higher(agpr_peak, index, before[index] & AGPRS, at_once & AGPRS)

@@ -143,7 +143,7 @@ def register_usage(function: Function) -> Usage:
         touched |= decoded.reads | decoded.writes
         if decoded.is_call:
             reasons.setdefault("calls: registers of the callees are not counted")
-        if any(operand.indexed for operand in decoded.operands):
+        if decoded.has_indexed:
             reasons.setdefault("registers are indexed at run time")
     if not_understood > REASONS:
         reasons.setdefault(f"{not_understood - REASONS} more lines are not understood")

@@ -24,7 +24,7 @@ _RENAMES_REGISTERS = re.compile(r"v_movrel|s_movrel|s_set_gpr_idx|s_set_vgpr_msb
 
 def renames_registers(decoded: Decoded) -> bool:
     """True for what touches a register that its text does not name (M0-relative, GPR index mode, VGPR MSBs)."""
-    return bool(_RENAMES_REGISTERS.match(decoded.base)) or any(operand.indexed for operand in decoded.operands)
+    return bool(_RENAMES_REGISTERS.match(decoded.base)) or decoded.has_indexed
 
 
 def is_timing(decoded: Decoded) -> bool:

@@ -15,9 +15,8 @@ _ANYWHERE = frozenset(("op_sel", "op_sel_hi", "neg_lo", "neg_hi", "neg", "offset
 _MAX_MEMO = 400_000
 _NARROWED = {"VCC": "vcc_lo", "EXEC": "exec_lo"}
 _LINE_NAMES = {"FLAT_SCR": "flat_scratch"}
-_READ, _WRITE, _KEEP = int(Role.READ), int(Role.WRITE), int(Role.KEEP)
+_READ, _WRITE, _KEEP = Role.READ, Role.WRITE, Role.KEEP
 _ROLES = {"-": 0, "D": _WRITE, "U": _READ, "B": _READ | _WRITE, "K": _WRITE | _KEEP, "O": _WRITE | _KEEP}
-_ROLE_VALUES = {number: Role(number) for number in range(8)}
 _VARIANT_CLASSES = {"dpp": Op.DPP, "e64_dpp": Op.DPP, "sdwa": Op.SDWA, "vopd": Op.VOPD | Op.VALU}
 
 
@@ -59,13 +58,13 @@ class Isa:
             if row.mask & self._bit
         )
 
-    def classes(self, mnemonic: str) -> Op:
+    def classes(self, mnemonic: str) -> int:
         """The class bits that the forms of a base mnemonic have together on the target; none when it has no form."""
         found = 0
         for row in self._table.mnemonics.get(mnemonic, ()):
             if row.mask & self._bit:
                 found |= self._table.attributes[row.attributes][0]
-        return Op(found)
+        return found
 
     def _mask(self, names: list[str]) -> int:
         mask = 0
@@ -108,6 +107,7 @@ class Isa:
             size=max(x.size, y.size),
             schedule=x.schedule,
             halves=(x, y),
+            has_indexed=x.has_indexed or y.has_indexed,
         )
 
     def _decode_one(self, text: str, tokens: Tokens, key: FormKey) -> Decoded | NotDecoded:
@@ -147,16 +147,14 @@ class Isa:
                     role |= _KEEP
             for start, length in one.parts:
                 mask = ((1 << length) - 1) << start
-                operands.append(
-                    Operand(operand, _ROLE_VALUES[role], start, length, one.half, one.value, letter.islower())
-                )
+                operands.append(Operand(operand, role, start, length, one.half, one.value, letter.islower()))
                 if role & (_READ | _KEEP):
                     reads |= mask
                 if role & _WRITE:
                     writes |= mask
                 if role & _KEEP:
                     keeps |= mask
-        found = Op(classes) | _VARIANT_CLASSES.get(key.variant, Op.NONE)
+        found = classes | _VARIANT_CLASSES.get(key.variant, Op.NONE)
         if modifiers:
             if "gds" in modifiers:
                 found |= Op.GDS
@@ -164,7 +162,8 @@ class Isa:
                 found |= Op.LDS_DMA
         return Decoded(
             text, tokens.mnemonic, key.base, key.variant, tuple(operands), modifiers, reads, writes, keeps,
-            implicit_reads, implicit_writes, found, size, schedule,
+            implicit_reads, implicit_writes, found, size, schedule, (), bool(found & Op.CALL),
+            row.roles != row.roles.upper(),
         )  # fmt: skip
 
     def _find(self, key: FormKey) -> FormRow | None:

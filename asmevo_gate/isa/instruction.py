@@ -6,13 +6,11 @@ places where the text stands, so it holds nothing that depends on a position in 
 
 from __future__ import annotations
 
-from enum import IntFlag
-
 import msgspec
 
 
-class Role(IntFlag):
-    """How an instruction uses an operand."""
+class Role:
+    """How an instruction uses an operand. Plain numbers: the analyses test them millions of times."""
 
     NONE = 0
     READ = 1
@@ -22,8 +20,11 @@ class Role(IntFlag):
     old value is still needed: a KEEP operand counts as read."""
 
 
-class Op(IntFlag):
-    """Class bits of an instruction. Taken from LLVM's instruction descriptions (TSFlags and MCID flags)."""
+class Op:
+    """Class bits of an instruction. Taken from LLVM's instruction descriptions (TSFlags and MCID flags).
+
+    Plain numbers, as :class:`Role`; :data:`OP_BITS` finds them by name.
+    """
 
     NONE = 0
     SALU = 1 << 0
@@ -88,6 +89,9 @@ class Op(IntFlag):
     """LLVM marks side effects that no operand shows."""
 
 
+OP_BITS: dict[str, int] = {name: bit for name, bit in vars(Op).items() if name.isupper() and bit}
+"""Name of a class -> its bit, as data files name them."""
+
 VMEM = Op.BUFFER | Op.IMAGE | Op.FLAT | Op.GLOBAL | Op.SCRATCH
 MATRIX = Op.MFMA | Op.WMMA
 
@@ -102,7 +106,7 @@ class Operand(msgspec.Struct, frozen=True, gc=False):
     """
 
     text: str
-    role: Role
+    role: int
     start: int = -1
     length: int = 0
     half: int | None = None
@@ -137,21 +141,19 @@ class Decoded(msgspec.Struct, frozen=True, gc=False):
     keeps: int
     implicit_reads: int
     implicit_writes: int
-    classes: Op
+    classes: int
     size: int
     schedule: str = ""
     halves: tuple[Decoded, ...] = ()
     """The X and Y halves of a VOPD instruction."""
+    is_call: bool = False
+    """True for s_swappc_b64, s_call_b64 and their later spellings."""
+    has_indexed: bool = False
+    """True when an operand is ``indexed``."""
 
-    def of(self, classes: Op) -> bool:
+    def of(self, classes: int) -> bool:
         """True when the instruction is in at least one of the classes."""
         return bool(self.classes & classes)
-
-
-    @property
-    def is_call(self) -> bool:
-        """True for s_swappc_b64, s_call_b64 and their later spellings."""
-        return bool(self.classes & Op.CALL)
 
 
 class NotDecoded(msgspec.Struct, frozen=True, gc=False):

@@ -125,12 +125,7 @@ def intervals(register_set: int) -> Iterator[tuple[int, int]]:
 
 
 def _second_half(start: int, length: int, index: int) -> bool:
-    return (
-        length == 1
-        and index == start + 1
-        and start >= SPECIAL_START
-        and register_name(start) in PAIRS.values()
-    )
+    return length == 1 and index == start + 1 and start >= SPECIAL_START and register_name(start) in PAIRS.values()
 
 
 def set_name(register_set: int) -> str:

@@ -215,7 +215,7 @@ def test_every_spelling_of_operands(target: str, text: str, reads: str, writes: 
         ("gfx1200", "s_wait_loadcnt 0x0", Op.WAIT),
     ],
 )
-def test_class_bits(target: str, text: str, classes: Op) -> None:
+def test_class_bits(target: str, text: str, classes: int) -> None:
     assert decoded(target, text).classes & classes == classes
 
 

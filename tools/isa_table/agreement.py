@@ -82,7 +82,7 @@ class Comparison:
             read |= implicit_mask(implicit, self.wave_size)
         if (written, read) == (ours.writes, ours.reads):
             return Verdict(self.machine, text, "equal")
-        if any(operand.indexed for operand in ours.operands):
+        if ours.has_indexed:
             return Verdict(self.machine, text, "explained", "indirect_register")
         more, less = ours.reads & ~read, read & ~ours.reads
         reasons: list[str] = []

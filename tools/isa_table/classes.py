@@ -48,7 +48,7 @@ _BY_NAME = tuple(
 )  # fmt: skip
 
 
-def classes_of(base: str, opcode: Opcode) -> Op:
+def classes_of(base: str, opcode: Opcode) -> int:
     """The class bits of one opcode under a mnemonic."""
     found = Op.NONE
     for bit, classes in _TSFLAGS.items():
@@ -69,7 +69,7 @@ def classes_of(base: str, opcode: Opcode) -> Op:
     return found
 
 
-def combined(base: str, opcodes: list[Opcode]) -> tuple[Op, int, str]:
+def combined(base: str, opcodes: list[Opcode]) -> tuple[int, int, str]:
     """Class bits, least size in bytes and scheduling class of a form: the union of what its opcodes are, with
     encoding bits, size and schedule of the shortest one."""
     shortest = min(opcodes, key=lambda opcode: (opcode.size or 99, opcode.name))

@@ -128,6 +128,9 @@ def _learn_kinds(program: Path, target: str, forms: dict[FormKey, Form], descrip
     letters: dict[tuple[Kind, int], set[str]] = defaultdict(set)
     same: dict[tuple[Kind, str], set[str]] = defaultdict(set)
     """Features (first) -> further features that leave the opcode as it is: glc of a load changes no register."""
+    for key, form in forms.items():
+        for number, text in form.samples:
+            modifiers[kind_of(key, descriptions.opcodes[number])] |= split(text).modifiers.keys()
     answers = assemble(program, machines(target)[0], [probe.text for probe in tried])
     for probe, (text, assembled) in zip(tried, answers, strict=True):
         if assembled.error:
@@ -201,7 +204,7 @@ def rows_of(
             for letters, widths in zip(letters_of, form.widths, strict=True)
         )
         rows[key] = (
-            roles, (tuple(sorted(written)), tuple(sorted(read))), (int(classes), size, schedule),
+            roles, (tuple(sorted(written)), tuple(sorted(read))), (classes, size, schedule),
             tuple(sorted(taken)), slots,
         )  # fmt: skip
     return rows
