@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from asmevo_gate.isa.instruction import Decoded, Op
+from asmevo_gate.isa.instruction import Decoded
 from asmevo_gate.isa.registers import EXEC, SCC, SGPRS, VCC
 
 _COMPARE = re.compile(r"s_cmpk?_(eq|lg|le|lt|ge|gt)_([ui])(32|64)")
@@ -59,22 +59,28 @@ class Step(NamedTuple):
     condition: Condition | None
     moved: tuple[int, int] | None
     """Register and constant that it sets."""
+    copied: tuple[int, int] | None
+    """Register that it sets and register that it copies."""
+    masked: tuple[int, int] | None
+    """Register and largest value that it sets it to."""
     added: tuple[int, int] | None
     """Register and constant that it adds to the register."""
 
 
-FORGET = Step(SGPRS | SCC | VCC | EXEC, None, None, None)
+FORGET = Step(SGPRS | SCC | VCC | EXEC, None, None, None, None, None)
 """The step of an instruction that may write anything."""
 
 
 def step_of(decoded: Decoded | None) -> Step | None:
     """The effect of an instruction on facts, ``None`` when it has none."""
-    if decoded is None or decoded.of(Op.CALL) or any(operand.indexed for operand in decoded.operands):
+    if decoded is None or decoded.is_call or decoded.has_indexed:
         return FORGET
     writes = decoded.writes & (SGPRS | SCC | VCC | EXEC)
     if not writes:
         return None
-    return Step(writes, _condition(decoded), _moved(decoded), _added(decoded))
+    return Step(
+        writes, _condition(decoded), _moved(decoded), _copied(decoded), _masked(decoded), _added(decoded)
+    )  # fmt: skip
 
 
 def after(facts: Facts, step: Step) -> Facts:
@@ -89,6 +95,12 @@ def after(facts: Facts, step: Step) -> Facts:
     if step.moved:
         number, value = step.moved
         ranges |= {(number, (value, value, frozenset()))}
+    elif step.masked:
+        ranges |= {(step.masked[0], (0, step.masked[1], frozenset()))}
+    elif step.copied:
+        known = dict(facts.ranges).get(step.copied[1])
+        if known is not None:
+            ranges |= {(step.copied[0], known)}
     if truths:
         truths = frozenset(one for one in truths if not _depends(one[0]) & writes)
     if writes & SCC:
@@ -180,8 +192,33 @@ def _shifted(ranges: dict[int, Range], number: int, amount: int) -> set[tuple[in
     known = ranges.get(number)
     if known is None:
         return set()
-    low, high, excluded = known[0] + amount, known[1] + amount, frozenset(one + amount for one in known[2])
-    return {(number, (low, high, excluded))} if low >= 0 and high <= _LAST else set()
+    low, high = known[0] + amount, known[1] + amount
+    excluded = frozenset((one + amount) & _LAST for one in known[2])
+    if low < 0 or high > _LAST:
+        low, high = 0, _LAST
+    return {(number, (low, high, excluded))}
+
+
+def both(one: Facts, other: Facts, exact: bool) -> Facts:
+    """What holds in both cases; with ``exact`` only the ranges that are the same, so that repetition ends."""
+    ranges = one.ranges & other.ranges
+    if not exact:
+        theirs = dict(other.ranges)
+        same = {number for number, _ in ranges}
+        for number, (low, high, excluded) in one.ranges:
+            if number in same or number not in theirs:
+                continue
+            low2, high2, excluded2 = theirs[number]
+            neither = {
+                v for v in excluded | excluded2 if _outside(v, one.ranges, number) and _outside(v, other.ranges, number)
+            }
+            ranges |= {(number, (min(low, low2), max(high, high2), frozenset(neither)))}
+    return Facts(ranges, one.truths & other.truths, one.scc if one.scc == other.scc else None)
+
+
+def _outside(value: int, ranges: frozenset[tuple[int, Range]], number: int) -> bool:
+    low, high, excluded = dict(ranges)[number]
+    return not low <= value <= high or value in excluded
 
 
 def _condition(decoded: Decoded) -> Condition | None:
@@ -212,6 +249,24 @@ def _moved(decoded: Decoded) -> tuple[int, int] | None:
     if not (target and value) or target[0] < 0 or value[0] >= 0:
         return None
     return target[0], value[1]
+
+
+def _copied(decoded: Decoded) -> tuple[int, int] | None:
+    if decoded.base != "s_mov_b32" or len(decoded.operands) != 2:
+        return None
+    target, source = _operand(decoded, 0), _operand(decoded, 1)
+    if not (target and source) or target[0] < 0 or source[0] < 0:
+        return None
+    return target[0], source[0]
+
+
+def _masked(decoded: Decoded) -> tuple[int, int] | None:
+    if decoded.base != "s_and_b32" or len(decoded.operands) != 3:
+        return None
+    target, source, mask = (_operand(decoded, position) for position in (0, 1, 2))
+    if not (target and source and mask) or target[0] < 0 or mask[0] >= 0:
+        return None
+    return target[0], mask[1]
 
 
 def _added(decoded: Decoded) -> tuple[int, int] | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
+
 from asmevo_gate.analysis.counters import UNORDERED, CounterModel, Effect, Event
-from asmevo_gate.analysis.path_conditions import FORGET, NOTHING, Facts, Step, after, along, step_of
+from asmevo_gate.analysis.path_conditions import FORGET, NOTHING, Facts, Step, after, along, both, step_of
 from asmevo_gate.analysis.pending_state import Race
+from asmevo_gate.program.control_flow import RETURN
 from asmevo_gate.program.model import Block, Function
 
 STEPS_PER_RACE = 30_000
@@ -12,6 +16,9 @@ STEPS_PER_FUNCTION = 400_000
 """Work limits; a race that they leave undecided counts as possible."""
 
 _NOT_ISSUED, _ENDED = -1, -2
+
+_EXACT_AFTER = 3
+"""Visits of a block after which only facts that stay the same are kept."""
 
 _CHAIN = 8
 """Blocks before the producer's whose branches are taken into account."""
@@ -38,6 +45,46 @@ class Feasibility:
         found = search.reaches()
         self._left -= search.steps
         return found
+
+    def known_at(self, block: Block) -> Facts:
+        """What holds at the start of a block on every path from the entry."""
+        return self._known.get(block.number, NOTHING)
+
+    @cached_property
+    def _known(self) -> dict[int, Facts]:
+        """Least facts of each block. Facts only get fewer, and after a few visits only by leaving some out."""
+        blocks = self._function.blocks
+        known: dict[int, Facts] = {0: NOTHING}
+        visits: dict[int, int] = {}
+        work = [0]
+        while work:
+            block = blocks[work.pop()]
+            facts = known[block.number]
+            for _, step in self.steps(block):
+                facts = after(facts, step)
+            for number, there in self.edges(block, facts):
+                old = known.get(number)
+                visits[number] = visits.get(number, 0) + 1
+                new = there if old is None else both(old, there, visits[number] > _EXACT_AFTER)
+                if new != old:
+                    known[number] = new
+                    work.append(number)
+        if any(block.leaves and block.leaves != RETURN for block in blocks):
+            for block in blocks:  # control may come back anywhere
+                if not block.predecessors and block.number:
+                    known[block.number] = NOTHING
+        return known
+
+    def edges(self, block: Block, facts: Facts) -> Iterator[tuple[int, Facts]]:
+        """Blocks that may follow, each with the facts that the branch leaves."""
+        last = self._function.instructions[block.end - 1].decoded
+        for number in block.successors:
+            there: Facts | None = facts
+            if last is not None and len(block.successors) == 2:
+                following = self._function.blocks[number].first == block.end
+                there = along(facts, last, not following)
+            if there is not None:
+                yield number, there
 
     def steps(self, block: Block) -> list[tuple[int, Step]]:
         """Instructions of a block that change facts."""
@@ -102,7 +149,7 @@ class _Search:
         function = self._rules.function
         start, chain = self._start()
         seen: set[tuple[int, int, Facts]] = set()
-        work: list[tuple[Block, int, Facts]] = [(start, _NOT_ISSUED, NOTHING)]
+        work: list[tuple[Block, int, Facts]] = [(start, _NOT_ISSUED, self._rules.known_at(start))]
         while work:
             block, later, facts = work.pop()
             key = (block.number, later, facts)
@@ -121,14 +168,8 @@ class _Search:
             for _, step in self._rules.steps(block):
                 facts = after(facts, step)
             self.steps += len(self._rules.steps(block))
-            last = function.instructions[block.end - 1].decoded
-            for number in block.successors:
-                known: Facts | None = facts
-                if last is not None and len(block.successors) == 2:
-                    following = function.blocks[number].first == block.end
-                    known = along(facts, last, not following)
-                if known is not None:
-                    work.append((function.blocks[number], outcome, known))
+            for number, there in self._rules.edges(block, facts):
+                work.append((function.blocks[number], outcome, there))
         return False
 
     def _start(self) -> tuple[Block, set[int]]:

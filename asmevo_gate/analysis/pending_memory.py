@@ -8,7 +8,7 @@ from functools import cached_property
 
 from asmevo_gate.analysis.counters import CounterModel, Effect, counter_model
 from asmevo_gate.analysis.pending_feasibility import Feasibility
-from asmevo_gate.analysis.pending_state import STUCK, Race, State, Walk
+from asmevo_gate.analysis.pending_state import STUCK, Race, Report, State, Walk
 from asmevo_gate.analysis.vgpr_msb import renamed_instructions
 from asmevo_gate.errors import LimitError
 from asmevo_gate.isa.instruction import Op
@@ -96,8 +96,18 @@ class PendingMemory:
         for block in self.function.blocks:
             start = self._at_start[block.number]
             if start is not None:
-                self._walk(block, start, report)
+                walk = self._walk(block, start, report)
+                if block.leaves == RETURN and not self.function.is_kernel:
+                    self._check_return(block.end - 1, walk.state(), report)
         return tuple(found[key] for key in sorted(found))
+
+    def _check_return(self, index: int, state: State, report: Report) -> None:
+        """Results in flight at the return of a device function: by convention the caller does not wait for them."""
+        for track in range(len(self.model.counters)):
+            for producer, later in state.tracks[track].items():
+                holds = next((one.holds for one in self.effects[producer].events if one.track == track), 0)
+                if producer >= 0 and holds:
+                    report(Race("return", track, producer, index, max(later, 0), holds, certain=False))
 
     @cached_property
     def not_modelled(self) -> tuple[tuple[int, str], ...]:

@@ -46,6 +46,8 @@ def _message(one: WaitViolation) -> str:
     elif one.access == "barrier":
         line = one.barrier.statement.place.line if one.barrier else 0
         what = f"LDS is read behind the barrier of line {line}, but {made} may not have reached LDS before it"
+    elif one.access == "return":
+        what = f"the function returns while the result of {made} for {registers} may still be on its way"
     elif producer.name.startswith("s_sendmsg"):
         what = f"{registers} is overwritten while the message of line {producer.place.line} may not have left"
     else:

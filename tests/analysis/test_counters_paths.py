@@ -87,3 +87,45 @@ def test_condition_before_the_producer_counts() -> None:
     s_endpgm
     """
     assert races(body) == []
+
+
+def test_what_the_entry_excluded_holds_later() -> None:
+    body = """
+    s_cmp_eq_u32 s6, 1
+    s_cbranch_scc1 .Lend
+    s_cbranch_vccnz .Lleft
+    s_nop 0
+    .Lleft:
+    s_nop 1
+    .Lloop:
+    global_load_dword v2, v[0:1], off
+    s_mov_b32 s5, s6
+    s_sub_u32 s5, s5, 1
+    s_cmp_eq_i32 s5, 0
+    s_cbranch_scc1 .Luse
+    s_waitcnt vmcnt(0)
+    .Luse:
+    v_mov_b32 v9, v2
+    s_cbranch_execnz .Lloop
+    .Lend:
+    s_endpgm
+    """
+    assert races(body) == []
+    assert len(races(body.replace("s_cmp_eq_u32 s6, 1", "s_cmp_eq_u32 s6, 2"))) == 1
+
+
+def test_a_counter_in_a_loop_is_not_taken_for_its_first_value() -> None:
+    body = """
+    s_mov_b32 s4, 3
+    .Lloop:
+    global_load_dword v2, v[0:1], off
+    s_cmp_eq_u32 s4, 0
+    s_cbranch_scc1 .Luse
+    s_waitcnt vmcnt(0)
+    .Luse:
+    v_mov_b32 v9, v2
+    s_sub_u32 s4, s4, 1
+    s_cbranch_vccz .Lloop
+    s_endpgm
+    """
+    assert len(races(body)) == 1

@@ -92,6 +92,9 @@ def _cases() -> dict[str, list[str]]:
         found[f"{name} then overwrite"] = [text, _set("s0")]
         found[f"{name} then overwrite base"] = [text, _set("s4")]
         found[f"{name} then s_load over it"] = [text, "$sgpr0 = S_LOAD_DWORD_IMM $sgpr24_sgpr25, 0, 0"]
+    for name in (*LOADS, *SCALARS):
+        text = _load(name) if name in LOADS else SCALARS[name]
+        found[f"{name} then return"] = [text, "S_SETPC_B64_return $sgpr30_sgpr31"]
     message = "S_SENDMSG 3, implicit $exec, implicit $m0"
     found["lds_load and s_load, read LDS"] = [_load("lds_load"), SCALARS["s_load"], READ]
     found["lds_load and message, read LDS"] = [_load("lds_load"), message, READ]
