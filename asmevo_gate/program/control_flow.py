@@ -7,24 +7,18 @@ from bisect import bisect_right
 
 from asmevo_gate.isa.instruction import Decoded, Op, Operand
 from asmevo_gate.isa.registers import SGPR, bits
+from asmevo_gate.program.long_branch import GETS_PC, LongBranches
 from asmevo_gate.program.model import Block, Instruction
 
 _ENDS_BLOCK = Op.BRANCH | Op.TERMINATOR | Op.INDIRECT
 _SYMBOL = re.compile(r"^[A-Za-z_.$@][\w.$@]*$")
-_DIFFERENCE = re.compile(r"(?P<label>[A-Za-z_.$][\w.$]*)\s*(?:@\w+(?:@\w+)?|-)")
 RETURN = "return"
 """``Block.leaves`` of a block that returns to the caller."""
 RETURN_ADDRESS = bits(SGPR.start + 30, 2)
-_GETS_PC = frozenset(("s_getpc_b64", "s_get_pc_i64"))
 _SETS_PC = frozenset(("s_setpc_b64", "s_set_pc_i64"))
 """Second spelling: gfx1250."""
 _LEAVES_TRAP_HANDLER = frozenset(("s_rfe_b64", "s_rfe_restore_b64", "s_rfe_i64"))
 """Return from the trap handler to the interrupted program (ISA manuals, "SOP1 Instructions")."""
-_ADDS_TO_PC = frozenset(
-    ["s_add_u32", "s_addc_u32", "s_add_i32", "s_add_u64", "s_add_nc_u64", "s_add_co_u32", "s_add_co_ci_u32"]
-)
-_PC_WINDOW = 12
-"""How many instructions back the s_getpc_b64 of an indirect branch is looked for."""
 
 
 def build_blocks(instructions: tuple[Instruction, ...], labels: dict[str, int]) -> tuple[Block, ...]:
@@ -50,11 +44,12 @@ def build_blocks(instructions: tuple[Instruction, ...], labels: dict[str, int]) 
     def block_of(index: int) -> int:
         return bisect_right(starts, index) - 1
 
+    long_branches = LongBranches(instructions, labels)
     successors: list[tuple[int, ...]] = []
     leaves: list[str] = []
     falls_off: list[bool] = []
     for end in ends:
-        targets, falls_through, reason = _edges(instructions, end - 1, labels)
+        targets, falls_through, reason = _edges(instructions, end - 1, labels, long_branches)
         reached = [block_of(index) for index in targets if index < count]
         runs_off = any(index >= count for index in targets) or (falls_through and end == count)
         if falls_through and end < count:
@@ -75,7 +70,9 @@ def build_blocks(instructions: tuple[Instruction, ...], labels: dict[str, int]) 
     )  # fmt: skip
 
 
-def _edges(instructions: tuple[Instruction, ...], last: int, labels: dict[str, int]) -> tuple[list[int], bool, str]:
+def _edges(
+    instructions: tuple[Instruction, ...], last: int, labels: dict[str, int], long_branches: LongBranches
+) -> tuple[list[int], bool, str]:
     """Where control goes after ``instructions[last]``: target indices, whether it may fall through, and why it may
     go somewhere unknown (or ``""``)."""
     decoded = instructions[last].decoded
@@ -85,7 +82,7 @@ def _edges(instructions: tuple[Instruction, ...], last: int, labels: dict[str, i
         # The callee returns behind the call; what it does in between is for the analyses to assume.
         return [], True, ""
     if decoded.classes & Op.INDIRECT:
-        target = _long_branch_target(instructions, last, labels)
+        target = long_branches.target(last)
         if target is not None:
             return [target], False, ""
         if decoded.base in _LEAVES_TRAP_HANDLER or (decoded.base in _SETS_PC and _is_return(instructions, decoded)):
@@ -105,7 +102,7 @@ def _is_return(instructions: tuple[Instruction, ...], branch: Decoded) -> bool:
     if branch.operands[-1].mask != RETURN_ADDRESS:
         return False
     computed = (one.decoded for one in instructions if one.decoded is not None)
-    return not any(one.base in _GETS_PC and one.writes & RETURN_ADDRESS for one in computed)
+    return not any(one.base in GETS_PC and one.writes & RETURN_ADDRESS for one in computed)
 
 
 def _branch_target(operand: Operand | None, labels: dict[str, int]) -> tuple[int | None, str]:
@@ -115,29 +112,3 @@ def _branch_target(operand: Operand | None, labels: dict[str, int]) -> tuple[int
     if _SYMBOL.match(text):
         return None, f"branch to '{text}', which is not a label of this function"
     return None, f"branch to '{text}': an offset or expression is not followed"
-
-
-def _long_branch_target(instructions: tuple[Instruction, ...], last: int, labels: dict[str, int]) -> int | None:
-    """Target of the long branch that LLVM makes of a branch out of range (BranchRelaxation):
-    ``s_getpc_b64 P; s_add_u32 P.lo, P.lo, (LABEL-after)&mask; s_addc_u32 P.hi, ...; s_setpc_b64 P``."""
-    branch = instructions[last].decoded
-    if branch is None or not branch.operands:
-        return None
-    pair = branch.operands[-1].mask
-    found: str | None = None
-    for instruction in reversed(instructions[max(0, last - _PC_WINDOW) : last]):
-        decoded = instruction.decoded
-        if decoded is None or decoded.classes & _ENDS_BLOCK:
-            return None
-        if not decoded.writes & pair:
-            continue
-        if decoded.base in _GETS_PC:
-            return labels.get(found) if found else None
-        if decoded.base not in _ADDS_TO_PC:
-            return None
-        names = [match["label"] for op in decoded.operands for match in _DIFFERENCE.finditer(op.text.lstrip("("))]
-        names = [name for name in names if name in labels]
-        if names and found not in (None, names[0]):
-            return None
-        found = names[0] if names else found
-    return None

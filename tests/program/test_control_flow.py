@@ -56,6 +56,42 @@ def test_a_long_branch_is_followed() -> None:
     assert jump.leaves == ""
 
 
+_FAR_ENTRY = "k:\n s_getpc_b64 s[4:5]\n s_add_i32 s6, {label}, {number}\n"
+_FAR_FORWARD = " s_add_u32 s4, s4, s6\n s_addc_u32 s5, s5, 0\n s_setpc_b64 s[4:5]\n"
+_FAR_BACK = " s_abs_i32 s6, s6\n s_sub_u32 s4, s4, s6\n s_subb_u32 s5, s5, 0\n s_setpc_b64 s[4:5]\n"
+_FAR_END = " s_nop 0\nfar:\n s_nop 1\n s_endpgm\n"
+
+
+def far_jumps(text: str) -> list[tuple[str, ...]]:
+    """Labels that the blocks ending in s_setpc_b64 go to, or why that is not known."""
+    one = function(text)
+    ends = [block for block in one.blocks if one.instructions[block.end - 1].statement.name == "s_setpc_b64"]
+    return [tuple(one.blocks[number].label for number in block.successors) or (block.leaves,) for block in ends]
+
+
+def test_an_offset_in_a_register_of_its_own_is_followed() -> None:
+    assert far_jumps(_FAR_ENTRY.format(label="far", number=4) + _FAR_FORWARD + _FAR_END) == [("far",)]
+
+
+def test_both_signs_of_an_offset_are_followed() -> None:
+    entry = _FAR_ENTRY.format(label="far", number=4) + " s_cmp_ge_i32 s6, 0\n s_cbranch_scc1 positive\n"
+    assert far_jumps(entry + _FAR_BACK + "positive:\n" + _FAR_FORWARD + _FAR_END) == [("far",), ("far",)]
+
+
+def test_an_offset_that_does_not_lead_to_the_label_is_not_followed() -> None:
+    wrong = far_jumps(_FAR_ENTRY.format(label="far", number=8) + _FAR_FORWARD + _FAR_END)
+    late = far_jumps(
+        _FAR_ENTRY.format(label="far", number=4).replace(" s_add", " s_nop 0\n s_add") + _FAR_FORWARD + _FAR_END
+    )
+    assert "not known" in wrong[0][0]
+    assert "not known" in late[0][0]
+
+
+def test_a_jump_that_is_reached_from_elsewhere_is_not_followed() -> None:
+    text = _FAR_ENTRY.format(label="far", number=4) + "inside:\n" + _FAR_FORWARD + _FAR_END
+    assert "not known" in far_jumps(text + " s_branch inside\n")[0][0]
+
+
 def test_a_jump_to_an_unknown_address_is_never_dropped() -> None:
     block = function("k:\n s_setpc_b64 s[4:5]\n").blocks[0]
     assert block.successors == ()
