@@ -145,6 +145,7 @@ def resolve(name: str, load: Any = load_shipped) -> ConstraintGraph:
             "edges",
             "abi",
             "dpp",
+            "dpp_replacements",
             "house",
         )
     }

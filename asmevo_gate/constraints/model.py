@@ -6,7 +6,7 @@ One :class:`ConstraintFile` is one JSON file; :mod:`asmevo_gate.constraints.file
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -142,6 +142,56 @@ class Unit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counts: str
 
 
+class DppControl(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A DPP control that a target has: its least and greatest value, or the values allowed."""
+
+    source: tuple[str, ...]
+    first: int | None = None
+    last: int | None = None
+    values: tuple[int, ...] = ()
+    wide: bool = False
+    """The control also works for 64-bit operations."""
+
+
+class DppReplacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An exact equivalent of a DPP control that a target lacks.
+
+    ``control`` is the other control, or ``lines`` the sequence; ``{dst}``, ``{src}`` are the operands, ``{n}`` the
+    value, ``{vtmp}`` a free VGPR, ``{stmp}`` a free SGPR. ``value`` and ``masks`` say what it holds for.
+    """
+
+    when: str
+    source: tuple[str, ...]
+    value: int | None = None
+    masks: dict[str, str] = {}
+    control: str = ""
+    lines: tuple[str, ...] = ()
+    mnemonics: tuple[str, ...] = ()
+
+
+HouseKind = Literal["forbidden", "longest_run", "must_follow", "reserved_registers"]
+
+
+class HouseRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A rule of a team's style. Nothing in the hardware asks for it, so that it is off unless a project turns it on.
+
+    ``forbidden``: ``mnemonics`` must not be used. ``longest_run``: at most ``limit`` instructions of ``instruction``
+    (a class) in a row. ``must_follow``: right behind ``mnemonics`` stands one of ``then``. ``reserved_registers``:
+    ``registers`` (``v[240:255]``) are not written.
+    """
+
+    title: str
+    kind: HouseKind
+    comment: str
+    enabled: bool = False
+    severity: Severity = "warning"
+    mnemonics: tuple[str, ...] = ()
+    then: tuple[str, ...] = ()
+    instruction: str = ""
+    limit: int = 0
+    registers: tuple[str, ...] = ()
+
+
 class Override(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A change to an edge or a house rule made by a project or by a more specific file."""
 
@@ -179,9 +229,11 @@ class ConstraintFile(
     hwregs: dict[str, int] = {}
     edges: dict[str, Edge] = {}
     overrides: dict[str, Override] = {}
-    abi: dict[str, Any] = {}
-    dpp: dict[str, Any] = {}
-    house: dict[str, Any] = {}
+    abi: dict[str, int] = {}
+    """Limits of the target's registers and memory (keys name them): addressable registers, bytes of LDS."""
+    dpp: dict[str, DppControl] = {}
+    dpp_replacements: dict[str, tuple[DppReplacement, ...]] = {}
+    house: dict[str, HouseRule] = {}
 
 
 class ConstraintGraph(msgspec.Struct, frozen=True):
@@ -203,6 +255,7 @@ class ConstraintGraph(msgspec.Struct, frozen=True):
     edges: dict[str, Edge]
     disabled: dict[str, str]
     """Rules switched off by an override, with the reason."""
-    abi: dict[str, Any]
-    dpp: dict[str, Any]
-    house: dict[str, Any]
+    abi: dict[str, int]
+    dpp: dict[str, DppControl]
+    dpp_replacements: dict[str, tuple[DppReplacement, ...]]
+    house: dict[str, HouseRule]

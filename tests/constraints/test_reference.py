@@ -10,7 +10,7 @@ _TOO_NEAR = [
     ("gfx900", "v_mov_b32 v0, 1\ns_nop 0\nv_mov_b32_dpp v1, v0 row_shr:1 row_mask:0xf bank_mask:0xf", "haz.dpp.vgpr_write"),
     ("gfx906", "v_readfirstlane_b32 s4, v0\ns_nop 3\nglobal_load_dword v1, v2, s[4:5]", "haz.sgpr.vmem"),
     ("gfx90a", "s_mov_b32 m0, s4\ns_sendmsg sendmsg(MSG_INTERRUPT)", "haz.m0.sendmsg"),
-    ("gfx90a", "v_mfma_f32_32x32x2f32 v[0:31], v40, v41, v[0:31]\ns_nop 15\ns_nop 1\nv_mov_b32 v50, v3", "haz.mfma.valu_read"),
+    ("gfx90a", "v_mfma_f32_32x32x2f32 v[0:15], v40, v41, v[0:15]\ns_nop 15\ns_nop 1\nv_mov_b32 v50, v3", "haz.mfma.valu_read"),
     ("gfx942", "v_exp_f32 v0, v1\nv_add_f32 v2, v0, v0", "haz.trans.valu_read"),
     ("gfx950", "v_mov_b32 v0, 1\ns_nop 0\nv_permlane16_swap_b32 v0, v1", "haz.permlane_swap.vgpr_write"),
     ("gfx908", "v_accvgpr_write_b32 a0, v1\ns_nop 1\nv_accvgpr_read_b32 v2, a0", "haz.accvgpr_write.accvgpr_read"),

@@ -1,0 +1,114 @@
+"""DPP legality: does the target have the control, are value and masks right, and what replaces an old form exactly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from asmevo_gate.constraints.model import ConstraintGraph, DppReplacement
+from asmevo_gate.program.model import Function, Instruction
+
+_CONTROLS = (
+    "quad_perm", "row_shl", "row_shr", "row_ror", "row_mirror", "row_half_mirror", "row_bcast", "row_newbcast",
+    "row_share", "row_xmask", "wave_shl", "wave_shr", "wave_rol", "wave_ror", "dpp8",
+)  # fmt: skip
+_CONTROL = re.compile(rf"\b(?P<name>{'|'.join(_CONTROLS)})\b(?:\s*:\s*(?P<value>\[[^\]]*\]|\w+))?")
+_MASK = re.compile(r"\b(?P<name>row_mask|bank_mask)\s*:\s*(?P<value>\w+)")
+_WIDE = re.compile(r"_(?:f64|b64|u64|i64)(?:_|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class DppProblem:
+    """One DPP instruction that the target does not have as written. ``replacement`` holds the lines of an exact
+    equivalent, ``condition`` what it needs; both empty where none is known."""
+
+    rule: str
+    instruction: Instruction
+    message: str
+    repair: str
+    replacement: tuple[str, ...] = ()
+    condition: str = ""
+
+
+def dpp_problems(function: Function, graph: ConstraintGraph) -> Iterator[DppProblem]:
+    """All illegal DPP forms of a function, in order."""
+    for instruction in function.instructions:
+        if "_" in instruction.statement.text and (match := _CONTROL.search(instruction.statement.text)):
+            yield from _judge(instruction, match, function, graph)
+
+
+def _judge(
+    instruction: Instruction, match: re.Match[str], function: Function, graph: ConstraintGraph
+) -> Iterator[DppProblem]:
+    name, text = match["name"], instruction.statement.text
+    gpu = function.target.name
+    control = graph.dpp.get(name)
+    value = _number(match["value"])
+    if control is None:
+        found = _replacement(instruction, name, value, graph)
+        lines, when = found if found else ((), "")
+        repair = (
+            f"replace it by '{'; '.join(lines)}' ({when})"
+            if lines
+            else "no exact equivalent is known: rewrite the exchange"
+        )
+        yield DppProblem(
+            "dpp.control", instruction, f"DPP control '{name}' does not exist on {gpu}", repair, lines, when
+        )
+        return
+    if control.values and value not in control.values:
+        allowed = ", ".join(str(one) for one in control.values)
+        yield DppProblem("dpp.value", instruction, f"'{name}' takes {allowed}", f"write {name}:{control.values[0]}")
+    elif control.first is not None and control.last is not None:
+        if value is not None and not control.first <= value <= control.last:
+            limits = f"{control.first} to {control.last}"
+            yield DppProblem("dpp.value", instruction, f"'{name}:{value}' is out of range", f"'{name}' takes {limits}")
+    mnemonic = instruction.statement.name
+    wide = [one for one, other in graph.dpp.items() if other.wide]
+    if wide and not control.wide and _WIDE.search(mnemonic) and not mnemonic.startswith("v_cvt"):
+        message = f"64-bit DPP instructions have only {', '.join(wide)} on {gpu}"
+        yield DppProblem("dpp.wide", instruction, message, "exchange the two halves with 32-bit instructions")
+    for mask in _MASK.finditer(text):
+        if _number(mask["value"]) == 0:
+            message = f"{mask['name']}:0 switches every lane off: the instruction changes nothing"
+            yield DppProblem(
+                "dpp.mask", instruction, message, f"give the rows or banks to be written in {mask['name']}"
+            )
+
+
+def _replacement(
+    instruction: Instruction, name: str, value: int | None, graph: ConstraintGraph
+) -> tuple[tuple[str, ...], str] | None:
+    text = instruction.statement.text
+    masks = {match["name"]: _number(match["value"]) for match in _MASK.finditer(text)}
+    for one in graph.dpp_replacements.get(name, ()):
+        if one.value is not None and one.value != value:
+            continue
+        if any(masks.get(mask, 15) != int(wanted, 0) for mask, wanted in one.masks.items()):
+            continue
+        base = re.sub(r"_(dpp|e32|e64)$", "", instruction.statement.name)
+        if one.mnemonics and not any(fnmatchcase(base, pattern) for pattern in one.mnemonics):
+            continue
+        return _lines(one, instruction, name, value), one.when
+    return None
+
+
+def _lines(one: DppReplacement, instruction: Instruction, name: str, value: int | None) -> tuple[str, ...]:
+    text = instruction.statement.text
+    if one.control:
+        control = one.control.replace("{n}", str(value))
+        return (re.sub(rf"\b{name}\b(?:\s*:\s*(?:\[[^\]]*\]|\w+))?", control, text),)
+    operands = [part.strip() for part in instruction.statement.rest.split(",")]
+    source = operands[1].split()[0] if len(operands) > 1 else "{src}"
+    return tuple(
+        line.replace("{dst}", operands[0]).replace("{src}", source).replace("{n}", str(value)) for line in one.lines
+    )
+
+
+def _number(text: str | None) -> int | None:
+    try:
+        return int(text, 0) if text else None
+    except ValueError:
+        return None
