@@ -91,7 +91,7 @@ class UserSgpr(Rule):
                     place=instruction.statement.place,
                     frames=instruction.statement.frames,
                     message=message,
-                    repair=f"launch state: {_layout(facts)}; correct the registers or the .amdhsa_user_sgpr_ directives",
+                    repair=f"launch state: {_layout(facts)}; correct the registers or the .amdhsa_user_sgpr directives",
                 )
 
 

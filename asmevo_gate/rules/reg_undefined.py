@@ -24,8 +24,8 @@ class Undefined(Rule):
     What it does:
         In a kernel with a descriptor, reports an operand none of whose registers is set up by the launch (as the
         descriptor asks for it) or written on any path from the entry. A register that some path writes is not
-        reported, nor is the old value that a partial write keeps. A register that is only stored is a warning:
-        compilers spill registers that hold nothing.
+        reported, nor is the old value that a partial write keeps. A register that is only stored, or copied to an
+        AGPR, is a warning: compilers spill registers that hold nothing.
     Why it matters:
         The register holds what the last wave on that SIMD left there: the kernel computes with garbage, and differently
         every time. A user SGPR that the descriptor does not enable shifts all the others, which shows up here first.
@@ -65,7 +65,8 @@ class Undefined(Rule):
                 if read & defined or read & reported:
                     continue
                 reported |= read
-                saved = decoded.of(Op.STORE) and not decoded.of(Op.SMEM) and operand.length == 1
+                stored = decoded.of(Op.STORE) and not decoded.of(Op.SMEM) and operand.length == 1
+                saved = stored or decoded.of(Op.ACCVGPR)
                 yield Violation(
                     place=instruction.statement.place,
                     frames=instruction.statement.frames,

@@ -67,6 +67,8 @@ class Rule:
     title: ClassVar[str]
     family: ClassVar[Family]
     severity: ClassVar[Severity]
+    made_by_gate: ClassVar[bool] = False
+    """The gate itself makes the findings (a suppression comment, the assembler's verdict): the class documents them."""
     bad: ClassVar[tuple[Example, ...]] = ()
     good: ClassVar[tuple[Example, ...]] = ()
 

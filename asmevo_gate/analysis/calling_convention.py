@@ -1,0 +1,126 @@
+"""What a device function must leave as it found it, and where it does not.
+
+AMDGPUUsage, "Non-Kernel Functions"; LLVM AMDGPUCallingConv.td (CSR_AMDGPU_VGPRs, CSR_AMDGPU_SGPRs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
+from asmevo_gate.isa.registers import SGPR, VGPR, bits
+from asmevo_gate.program.control_flow import RETURN
+from asmevo_gate.program.model import Block, Function, Instruction
+
+
+def _preserved() -> int:
+    found = bits(SGPR.start + 30, 10)
+    for first in (48, 64, 80, 96):
+        found |= bits(SGPR.start + first, 8)
+    for first in range(40, 256, 16):
+        found |= bits(VGPR.start + first, 8)
+    return found
+
+
+PRESERVED = _preserved()
+"""s30 to s39 (s30 and s31 hold the return address), s48 to s55 and so on, v40 to v47, v56 to v63 and so on.
+
+LLVM before 20 also preserved the SGPRs between; only what every version preserves counts here.
+"""
+
+
+class Clobber(NamedTuple):
+    """An instruction after which preserved registers are lost for the caller."""
+
+    instruction: Instruction
+    registers: int
+
+
+def clobbers(function: Function) -> Iterator[Clobber]:
+    """Writes of preserved registers that nothing on any path can have saved before, and after which the function
+    returns. A register that is read before it is written counts as saved."""
+    returning = _reaches_return(function)
+    if not returning:
+        return
+    lost = 0
+    for block, saved in zip(function.blocks, _read_before(function), strict=True):
+        for instruction in function.instructions[block.first : block.end]:
+            decoded = instruction.decoded
+            if decoded is None:
+                saved = PRESERVED
+                continue
+            saved |= decoded.reads & PRESERVED
+            fresh = decoded.writes & PRESERVED & ~saved & ~lost
+            if fresh and block.number in returning:
+                lost |= fresh
+                yield Clobber(instruction, fresh)
+
+
+def _read_before(function: Function) -> list[int]:
+    """Preserved registers that some path may have read before each block: a union that grows, so this ends."""
+    found = [0] * len(function.blocks)
+    reads = [_reads(function, block) for block in function.blocks]
+    pending = list(range(len(function.blocks)))
+    while pending:
+        number = pending.pop()
+        out = found[number] | reads[number]
+        for successor in function.blocks[number].successors:
+            if out & ~found[successor]:
+                found[successor] |= out
+                pending.append(successor)
+    return found
+
+
+def _reads(function: Function, block: Block) -> int:
+    found = 0
+    for instruction in function.instructions[block.first : block.end]:
+        decoded = instruction.decoded
+        if decoded is None or any(operand.indexed for operand in decoded.operands):
+            return PRESERVED
+        found |= decoded.reads
+    return found & PRESERVED
+
+
+def _reaches_return(function: Function) -> set[int]:
+    found = {block.number for block in function.blocks if block.leaves == RETURN}
+    stack = list(found)
+    while stack:
+        for predecessor in function.blocks[stack.pop()].predecessors:
+            if predecessor not in found:
+                found.add(predecessor)
+                stack.append(predecessor)
+    return found
+
+
+def returns_with_lanes_off(function: Function) -> Iterator[tuple[Instruction, Instruction]]:
+    """Returns that some path reaches with EXEC narrowed and not written since: the return, and what narrowed it."""
+    narrowed: list[frozenset[int]] = [frozenset()] * len(function.blocks)
+    pending = list(range(len(function.blocks)))
+    while pending:
+        block = function.blocks[pending.pop()]
+        state = narrowed[block.number]
+        for instruction in function.instructions[block.first : block.end]:
+            state = _after(instruction, state)
+        for successor in block.successors:
+            if not state <= narrowed[successor]:
+                narrowed[successor] |= state
+                pending.append(successor)
+    for block in function.blocks:
+        if block.leaves != RETURN:
+            continue
+        state = narrowed[block.number]
+        for instruction in function.instructions[block.first : block.end]:
+            state = _after(instruction, state)
+        if state:
+            yield function.instructions[block.end - 1], function.instructions[min(state)]
+
+
+def _after(instruction: Instruction, state: frozenset[int]) -> frozenset[int]:
+    decoded = instruction.decoded
+    if decoded is None:
+        return frozenset()
+    change = exec_change(decoded)
+    if change is ExecChange.NARROWS:
+        return state | {instruction.index}
+    return state if change is ExecChange.NONE else frozenset()

@@ -1,0 +1,140 @@
+"""The rule ``cf.infinite_loop``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from asmevo_gate.analysis.loops import Loop, natural_loops
+from asmevo_gate.analysis.reachability import reachable_blocks
+from asmevo_gate.isa.instruction import Decoded, Op
+from asmevo_gate.isa.registers import EXEC, SCC, VCC
+from asmevo_gate.program.model import Block, Function, Instruction
+from asmevo_gate.rules.facts import KernelFacts
+from asmevo_gate.rules.rule import Example, Rule, Violation
+
+_STOPS = frozenset(("s_sethalt", "s_trap", "s_sendmsghalt", "s_rfe_b64"))
+"""Instructions that hand the wave to somebody else: a loop around one of them is a way to stop."""
+
+
+class InfiniteLoop(Rule):
+    """A loop that a wave never leaves.
+
+    What it does:
+        Reports code from which no path leads to s_endpgm, a return or an unknown place (error), at the branch that
+        closes the loop. Warns of a loop whose exits all depend on a scalar or vector comparison of registers that the
+        loop does not change: it goes round once or for ever. Loops that halt the wave or call a trap handler are not
+        reported.
+    Why it matters:
+        The wave never ends: the GPU hangs until the driver resets it, and every other program on it is lost.
+    Repair:
+        Give the loop an exit, or change its counter inside it.
+    Sources:
+        The control-flow graph; AMD ISA guides, S_ENDPGM ("the wavefront is terminated").
+    """
+
+    id = "cf.infinite_loop"
+    title = "loop never ends"
+    family = "control-flow"
+    severity = "error"
+    bad = (
+        Example(
+            "gfx900",
+            "kernel:\n  s_cbranch_scc1 .Lend\n.Lagain:\n  s_nop 0\n  s_branch .Lagain\n.Lend:\n  s_endpgm\n",
+            line=5,
+        ),
+        Example(
+            "gfx1100",
+            "kernel:\n.Lagain:\n  s_nop 0\n  s_cmp_lt_u32 s4, s5\n  s_cbranch_scc1 .Lagain\n  s_endpgm\n",
+            line=5,
+        ),
+    )
+    good = (
+        Example(
+            "gfx1100",
+            "kernel:\n.Lagain:\n  s_add_u32 s4, s4, 1\n  s_cmp_lt_u32 s4, s5\n  s_cbranch_scc1 .Lagain\n  s_endpgm\n",
+        ),
+        Example("gfx1100", "kernel:\n  s_trap 2\n.Lhalt:\n  s_sethalt 5\n  s_branch .Lhalt\n"),
+    )
+
+    def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
+        """Regions without an exit, then loops without a changing condition."""
+        kernel = facts.kernel
+        endless = sorted(reachable_blocks(kernel) - _reaches_an_end(kernel))
+        if endless:
+            last = kernel.instructions[kernel.blocks[endless[-1]].end - 1]
+            yield _violation(last, "no path leads from here to s_endpgm: the wave never ends", "give the loop an exit")
+        for loop in natural_loops(kernel.blocks):
+            if loop.header not in endless:
+                yield from _unchanged(kernel, loop)
+
+
+def _violation(instruction: Instruction, message: str, repair: str, warning: bool = False) -> Violation:
+    return Violation(
+        place=instruction.statement.place,
+        frames=instruction.statement.frames,
+        message=message,
+        repair=repair,
+        severity="warning" if warning else None,
+    )
+
+
+def _reaches_an_end(kernel: Function) -> set[int]:
+    """Blocks from which the wave may end, leave the function or be stopped."""
+    found = {block.number for block in kernel.blocks if not block.successors or block.leaves or block.falls_off}
+    found |= {block.number for block in kernel.blocks if _may_stop(kernel, block)}
+    stack = list(found)
+    while stack:
+        for predecessor in kernel.blocks[stack.pop()].predecessors:
+            if predecessor not in found:
+                found.add(predecessor)
+                stack.append(predecessor)
+    return found
+
+
+def _may_stop(kernel: Function, block: Block) -> bool:
+    for instruction in kernel.instructions[block.first : block.end]:
+        decoded = instruction.decoded
+        if decoded is None or decoded.is_call or decoded.base in _STOPS:
+            return True
+    return False
+
+
+def _unchanged(kernel: Function, loop: Loop) -> Iterator[Violation]:
+    """The exit branches of a loop, when none of them can come to another decision in a later round."""
+    blocks = [kernel.blocks[number] for number in sorted(loop.blocks)]
+    if any(_may_stop(kernel, block) or block.leaves or block.falls_off for block in blocks):
+        return
+    written = 0
+    for block in blocks:
+        for instruction in kernel.instructions[block.first : block.end]:
+            if instruction.decoded is not None:
+                written |= instruction.decoded.writes
+    exits = [block for block in blocks if any(number not in loop.blocks for number in block.successors)]
+    comparisons = [_comparison(kernel, block) for block in exits]
+    if not exits or any(
+        one is None or (one.reads & ~one.implicit_writes) & written or one.of(Op.SMEM) for one in comparisons
+    ):
+        return
+    branch = kernel.instructions[exits[-1].end - 1]
+    yield _violation(
+        branch,
+        "the loop does not change what its exit depends on: it goes round once or for ever",
+        "change the counter inside the loop",
+        warning=True,
+    )
+
+
+def _comparison(kernel: Function, block: Block) -> Decoded | None:
+    """The comparison in the same block that decides the block's branch."""
+    branch = kernel.instructions[block.end - 1].decoded
+    if branch is None or not branch.of(Op.CONDITIONAL):
+        return None
+    tested = SCC if "scc" in branch.base else VCC if "vcc" in branch.base else EXEC
+    for instruction in reversed(kernel.instructions[block.first : block.end - 1]):
+        decoded = instruction.decoded
+        if decoded is None:
+            return None
+        if decoded.writes & tested:
+            plain = decoded.base.startswith(("s_cmp", "s_bitcmp")) or (decoded.of(Op.VOPC) and tested == VCC)
+            return decoded if plain else None
+    return None
