@@ -44,10 +44,10 @@ def too_strong_waits(memory: PendingMemory) -> tuple[Slack, ...]:
     if not function.is_kernel:
         return ()
     advice = list(_advice(memory))
-    known = {race[:4] for race in memory.races}
+    known = {race[:4] for race in memory.races_of_graph}
     while advice:
         changed = PendingMemory(function, effects=_weakened(memory, [one for one, _ in advice]))
-        new = {race.producer for race in changed.races if race[:4] not in known}
+        new = {race.producer for race in changed.races_of_graph if race[:4] not in known}
         if not new:
             break
         kept = [one for one in advice if not (one[0].nothing_pending and _ends_any(changed, one[0], new))]
