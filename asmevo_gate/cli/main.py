@@ -21,7 +21,8 @@ _COMMANDS = {
     "verify": "Prove or refute that a changed kernel computes the same.",
     "cost": "Estimate the cycles of every block and loop.",
     "rules": "List the rules.",
-    "explain": "Explain a rule.",
+    "explain": "Explain a rule, or what the gate knows about a line.",
+    "graph": "Check, show or export the constraint graph.",
     "baseline": "Write or inspect the list of known findings.",
     "doctor": "Show what the gate finds on this machine and which settings hold.",
 }

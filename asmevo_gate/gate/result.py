@@ -101,8 +101,8 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=False):
 
 
 class BlockReport(msgspec.Struct, frozen=True):
-    """One basic block of a kernel; ``cycles`` and ``ipc`` as in :class:`Metrics`, for one iteration of a block that is a
-    loop by itself, and ``None`` where an instruction is not modelled."""
+    """One basic block of a kernel; ``cycles`` and ``ipc`` as in :class:`Metrics`, for one iteration of a block that is
+    a loop by itself, and ``None`` where an instruction is not modelled."""
 
     label: str
     line: int

@@ -129,7 +129,7 @@ def _finding(found: Finding, context: RenderContext) -> str:
     target = f" ({markdown_text(found.gpu)})" if found.gpu else ""
     help_text = context.help_for(found.rule)
     rule = markdown_code(found.rule)
-    if help_text is not None and _is_address(help_text.uri):
+    if help_text is not None and is_address(help_text.uri):
         rule = f"[{rule}]({help_text.uri})"
     parts = [
         f"**{found.severity}** {rule} at {_name(f'{found.file}:{found.line}')}{where}{target}: "
@@ -213,10 +213,11 @@ def _footer(report: Report, context: RenderContext) -> str:
 
 
 def _report_place(context: RenderContext) -> str:
-    if _is_address(context.full_report):
+    if is_address(context.full_report):
         return f"[report]({context.full_report})"
     return f"report ({markdown_code(context.full_report)})" if context.full_report else "report"
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
+    """Whether a text is a plain web address that a Markdown link can hold."""
     return re.fullmatch(r"https?://[\w\-./~%?&=#:+@,;]+", text, re.ASCII) is not None

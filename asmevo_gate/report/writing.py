@@ -49,7 +49,12 @@ def write_outputs(outputs: Iterable[Output], report: Report, context: RenderCont
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes UTF-8 with Unix line ends through a temporary file beside ``path`` that then takes its name.
+    """Writes UTF-8 with Unix line ends, as :func:`write_bytes`."""
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes a file through a temporary file beside ``path`` that then takes its name.
 
     Missing folders are made. A reader sees the old file or the new one, never a part. Raises ``GateError``.
     """
@@ -60,8 +65,8 @@ def write_text(path: Path, text: str) -> None:
             raise IsADirectoryError(21, "it is a folder", str(path))
         try:
             # Not a NamedTemporaryFile: a CI runner under another user must be able to read the report.
-            with temporary.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                file.write(text)
+            with temporary.open("xb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)

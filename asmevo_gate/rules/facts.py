@@ -11,9 +11,9 @@ from asmevo_gate.analysis.pending_memory import PendingMemory, pending_memory
 from asmevo_gate.analysis.pending_slack import Slack, too_strong_waits
 from asmevo_gate.analysis.pending_violations import WaitViolation, wait_violations
 from asmevo_gate.analysis.resources import Resources, kernel_resources
+from asmevo_gate.constraints.engine import hazard_violations
 from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.constraints.model import ConstraintGraph
-from asmevo_gate.constraints.reference import violations
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.cost.kernel import KernelCost, kernel_cost
 from asmevo_gate.program.model import Function, Program
@@ -69,8 +69,12 @@ class KernelFacts:
     @cached_property
     def hazards(self) -> tuple[HazardViolation, ...]:
         """Broken edges of the constraint graph."""
-        graph = self.constraints or graph_for(self.kernel.target)
-        return tuple(violations(self.kernel, graph, self.profiles))
+        return tuple(hazard_violations(self.kernel, self.constraint_graph, self.profiles))
+
+    @cached_property
+    def constraint_graph(self) -> ConstraintGraph:
+        """The constraint graph that holds for the kernel."""
+        return self.constraints or graph_for(self.kernel.target)
 
 
 @dataclass

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.constraints.violation import HazardViolation
-from asmevo_gate.isa.registers import set_name
+from asmevo_gate.constraints.explanation import message, repair
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
@@ -28,6 +27,7 @@ class Hazard(Rule):
     """
 
     id = "haz"
+    covers = r"(haz|dpp|seq|house)\.[\w.]+"
     title = "required distance between two instructions is missing"
     family = "hazard"
     severity = "error"
@@ -54,8 +54,8 @@ class Hazard(Rule):
             yield Violation(
                 place=found.consumer.statement.place,
                 frames=found.consumer.statement.frames,
-                message=_message(found),
-                repair=found.edge.repair,
+                message=message(found),
+                repair=repair(found),
                 insertion=_insertion(found),
                 producer=found.producer,
                 path=found.through[1:-1] if len(found.through) > 2 else (),
@@ -75,15 +75,3 @@ def _insertion(found: HazardViolation) -> str:
         return ""
     missing = found.needed - found.found
     return f"s_nop {missing - 1}" if 0 < missing <= _LONGEST_NOP else ""
-
-
-def _message(found: HazardViolation) -> str:
-    parts = [found.edge.title]
-    if found.registers:
-        parts.append(f"on {set_name(found.registers)}")
-    if found.producer is not None:
-        parts.append(f"after '{found.producer.statement.name}' of line {found.producer.statement.place.line}")
-    if found.found is not None and found.needed is not None:
-        unit = found.edge.unit.replace("_", " ")
-        parts.append(f"({found.found} {unit} between them, {found.needed} needed)")
-    return " ".join(parts)
