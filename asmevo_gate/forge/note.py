@@ -23,18 +23,21 @@ def note_text(
 ) -> str:
     """The note. ``on_lines`` suggestions stand at their lines, ``in_note`` are shown here, ``left_out`` are only in the
     patches of the report."""
-    section = _section(on_lines, in_note, left_out)
+    section = _section(on_lines, in_note, left_out) + _job(context.full_report)
     room = max(context.size_limit - len(section.encode("utf-8")), 10_000)
     return markdown.render(report, dataclasses.replace(context, size_limit=room)) + section
 
 
 def failure_text(message: str, commit: str, address: str) -> str:
     """The note of a run that could not do its work; it takes the place of an older verdict."""
-    job = f"\n[The job]({address}) has more.\n" if markdown._is_address(address) else ""
     return (
         f"{markdown.MARKER}\n## asmevo-gate: not done\n\nThe gate could not do its work on "
-        f"{markdown_code(commit[:12])}, so nothing is known about this change:\n\n{markdown_text(message)}\n{job}"
+        f"{markdown_code(commit[:12])}, so nothing is known about this change:\n\n{markdown_text(message)}\n{_job(address)}"
     )
+
+
+def _job(address: str) -> str:
+    return f"\n[The job]({address}) has all reports.\n" if markdown.is_address(address) else ""
 
 
 def _section(on_lines: int, in_note: Sequence[Suggestion], left_out: int) -> str:
