@@ -38,7 +38,8 @@ def too_strong_waits(memory: PendingMemory) -> tuple[Slack, ...]:
 
     The advice holds jointly: with all of it followed the analysis finds no race that it does not find now. Nothing is
     said of waits that order memory for other waves (before barriers, cache operations, messages, behind stores), of
-    waits behind calls or unknown instructions, and of functions that are no kernels.
+    waits behind calls or unknown instructions, of counters on which a race was found, and of functions that are no
+    kernels.
     """
     function = memory.function
     if not function.is_kernel:
@@ -67,6 +68,7 @@ def _ends_any(changed: PendingMemory, one: Slack, producers: set[int]) -> bool:
 def _advice(memory: PendingMemory) -> Iterator[tuple[Slack, set[int]]]:
     """Each wait that alone may be weaker, with the operations that it would no longer end."""
     clouded = _clouded_blocks(memory)
+    raced = {race.track for race in memory.races_of_graph}
     budget = _STEPS_PER_INSTRUCTION * len(memory.effects) + 10_000
     for block in memory.function.blocks:
         start = memory.start_of(block)
@@ -80,7 +82,7 @@ def _advice(memory: PendingMemory) -> Iterator[tuple[Slack, set[int]]]:
             if effect.waits and not effect.touches and not effect.events:
                 state = walk.state()
                 for track, count in effect.waits:
-                    if track < len(memory.model.counters) and budget > 0:
+                    if track < len(memory.model.counters) and track not in raced and budget > 0:
                         found, steps = _weakest(memory, block, index, track, count, state)
                         budget -= steps
                         if found:
@@ -110,8 +112,22 @@ def _weakest(
     enough = min(counts) if counts else None
     if enough is not None and enough <= count:
         return None, steps
+    if enough is None and not _waits_again(memory, block, index, track):
+        return None, steps
     kept = {event for event, later in ended.items() if enough is None or later < enough or later == STUCK}
     return (Slack(wait, counter, count, enough, False), kept), steps
+
+
+def _waits_again(memory: PendingMemory, block: Block, index: int, track: int) -> bool:
+    """True when the next thing that has to do with the counter is another wait for it: then this one does nothing.
+    Waits that something merely happens to follow in time, such as one for kernel arguments, are good style."""
+    for position in range(index + 1, block.end):
+        effect = memory.effects[position]
+        if any(one == track for one, _ in effect.waits):
+            return True
+        if any(one == track for one, _ in effect.counts):
+            return False
+    return False
 
 
 def _needed(memory: PendingMemory, block: Block, index: int, track: int, ghosts: State) -> tuple[set[int], int]:

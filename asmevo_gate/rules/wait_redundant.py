@@ -13,10 +13,10 @@ class Redundant(Rule):
     """A wait for a counter on which nothing needs it.
 
     What it does:
-        Reports a wait for a counter on which no operation can be in flight, or whose operations another
-        wait ends before anything needs them. Waits that order memory for other waves (before barriers,
-        cache operations and messages, or behind stores) are left alone, and so are waits behind calls and
-        in functions that are no kernels.
+        Reports a wait for a counter on which no operation can be in flight, or that the next wait for the
+        counter, with no operation in between, makes needless. Waits that order memory for other waves
+        (before barriers, cache operations and messages, or behind stores) are left alone, and so are waits
+        behind calls and in functions that are no kernels.
     Why it matters:
         It costs an issue slot and hides what really synchronises the code: the next reader relies on it.
     Repair:
@@ -92,7 +92,11 @@ class Redundant(Rule):
             if one.enough is not None or one.wait.decoded is None:
                 continue
             left = weaker_wait(one.wait.decoded, facts.kernel.target, one.counter, None)
-            why = "nothing is in flight on it" if one.nothing_pending else "another wait ends what it would end in time"
+            why = (
+                "nothing is in flight on it"
+                if one.nothing_pending
+                else "the next wait for it comes before anything needs it"
+            )
             yield Violation(
                 place=one.wait.statement.place,
                 frames=one.wait.statement.frames,
