@@ -44,13 +44,14 @@ def kernel_text(instructions: int) -> str:
         ]
         for step in range(8):
             d = acc if step % 2 else (acc + 16) % 64
+            pair, factor = 232 + 2 * (step % 4), 240 + 2 * (shift % 4)
             lines += [
                 f"v_mfma_f32_32x32x8_f16 a[{d}:{d + 15}], v[{a}:{a + 1}], v[{b}:{b + 1}], a[{d}:{d + 15}]",
                 f"v_add_u32_e32 v{160 + (step + shift) % 16}, v{176 + step}, v{184 + shift % 8}",
                 f"v_fma_f32 v{200 + step}, v{201 + step}, v{202 + shift % 8}, v{200 + step}",
                 f"s_add_u32 s{20 + step}, s{28 + shift % 8}, s{40 + step}",
                 f"v_lshlrev_b32_e32 v{216 + step}, 2, v{224 + shift % 8}",
-                f"v_pk_mul_f32 v[{232 + 2 * (step % 4)}:{233 + 2 * (step % 4)}], v[{240 + 2 * (shift % 4)}:{241 + 2 * (shift % 4)}], v[240:241]",
+                f"v_pk_mul_f32 v[{pair}:{pair + 1}], v[{factor}:{factor + 1}], v[240:241]",
             ]
         lines += [
             f"v_cmp_lt_u32_e64 s[{60 + 2 * (shift % 4)}:{61 + 2 * (shift % 4)}], v132, v133",

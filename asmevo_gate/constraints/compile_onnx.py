@@ -8,6 +8,8 @@ producer before a consumer is one gather. Needs the package ``onnx``.
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from asmevo_gate.constraints.edge_plan import FAR, EdgePlan, Group, plan, stops_of
+from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.constraints.graph_digest import graph_digest
 from asmevo_gate.constraints.model import ConstraintGraph, Edge
+from asmevo_gate.isa.targets import find_target, target_names
 
 _OPSET = 18
 _NEVER = 1 << 60
@@ -309,3 +313,21 @@ class _Compiler:
         name = f"t{len(self._nodes)}"
         self._nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
         return name
+
+
+def write_shipped(directory: Path) -> list[Path]:
+    """Compile the newest graph of every target into ``directory`` (``python -m asmevo_gate.constraints.compile_onnx
+    constraints/compiled``); what is shipped beside the data. Returns the files written."""
+    directory.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for name in target_names():
+        graph = graph_for(find_target(name))
+        path = directory / f"{graph.name}.onnx"
+        path.write_bytes(compile_graph(graph))
+        written.append(path)
+    return written
+
+
+if __name__ == "__main__":
+    for path in write_shipped(Path(sys.argv[1])):
+        print(path)

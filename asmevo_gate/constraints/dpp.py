@@ -61,10 +61,9 @@ def _judge(
     if control.values and value not in control.values:
         allowed = ", ".join(str(one) for one in control.values)
         yield DppProblem("dpp.value", instruction, f"'{name}' takes {allowed}", f"write {name}:{control.values[0]}")
-    elif control.first is not None and control.last is not None:
-        if value is not None and not control.first <= value <= control.last:
-            limits = f"{control.first} to {control.last}"
-            yield DppProblem("dpp.value", instruction, f"'{name}:{value}' is out of range", f"'{name}' takes {limits}")
+    elif value is not None and not (control.first or 0) <= value <= (control.last or value):
+        limits = f"{control.first} to {control.last}"
+        yield DppProblem("dpp.value", instruction, f"'{name}:{value}' is out of range", f"'{name}' takes {limits}")
     mnemonic = instruction.statement.name
     wide = [one for one, other in graph.dpp.items() if other.wide]
     if wide and not control.wide and _WIDE.search(mnemonic) and not mnemonic.startswith("v_cvt"):

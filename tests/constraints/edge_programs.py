@@ -26,24 +26,33 @@ s_sendmsg sendmsg(MSG_INTERRUPT)|s_ttracedata|s_movrels_b32 s9, s10|s_cbranch_vc
 s_setreg_b32 hwreg(HW_REG_MODE), s4|s_setreg_b32 hwreg(HW_REG_TRAPSTS), s4|s_getreg_b32 s5, hwreg(HW_REG_MODE)
 s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 0, 1), 1|s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 2, 2), 1
 s_rfe_b64 s[4:5]|s_setvskip s4, 0|s_load_dword s9, s[4:5], 0x0|s_load_b32 s9, s[4:5], 0x0|s_set_vgpr_msb 1
-s_mov_b64 s[10:11], src_flat_scratch_base|s_mov_b64 s[10:11], src_flat_scratch_base_lo|s_and_saveexec_b64 s[4:5], vcc
-s_and_saveexec_b32 s4, vcc_lo|s_or_saveexec_b32 s4, vcc_lo|s_mov_b32 s9, exec_lo
+s_mov_b64 s[10:11], src_flat_scratch_base|s_mov_b64 s[10:11], src_flat_scratch_base_lo
+s_and_saveexec_b64 s[4:5], vcc|s_and_saveexec_b32 s4, vcc_lo|s_or_saveexec_b32 s4, vcc_lo|s_mov_b32 s9, exec_lo
 """
 _VALU = """
-v_mov_b32 v0, v9|v_mov_b32 v9, v0|v_readfirstlane_b32 s4, v0|v_readlane_b32 s9, v0, s4|v_writelane_b32 v0, s9, s4|v_mov_b32 v9, s4
-v_cmp_gt_u32 vcc, v8, v9|v_cmp_gt_u32 vcc_lo, v8, v9|v_cmp_gt_u32 s[4:5], v8, v9|v_cmp_gt_u32 s4, v8, v9|v_cmpx_gt_u32 vcc, v8, v9|v_cmpx_gt_u32 v8, v9
-v_mov_b32_dpp v9, v0 row_shr:1 row_mask:0xf bank_mask:0xf|v_div_fmas_f32 v9, v10, v11, v12|v_mov_b32 v9, exec_lo|v_mov_b32 v9, src_vccz
-v_cndmask_b32 v9, v10, v11, s[4:5]|v_cndmask_b32 v9, v10, v11, vcc|v_exp_f32 v0, v9|v_exp_f32 v9, v0|v_add_u16_sdwa v0, v9, v9 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:WORD_0 src1_sel:WORD_0
-v_add_f16_e64 v0, v9, v9 op_sel:[0,0,1]|v_permlane16_swap_b32 v0, v9|v_permlane16_b32 v9, v0, s4, s9|v_interp_mov_f32 v9, p10, attr0.x
-v_fma_f64 v[8:9], v[8:9], v[8:9], v[8:9]|v_dot2_f32_f16 v0, v8, v9, v10|v_dot2_f32_f16 v8, v0, v9, v10|v_dot4_i32_i8 v8, v0, v9, v10|v_dot4_i32_i8 v0, v8, v9, v10|v_mov_b32 v9, src_execz
-v_accvgpr_write_b32 a0, v0|v_accvgpr_write_b32 a0, v9|v_accvgpr_read_b32 v9, a0|v_accvgpr_read_b32 v0, a9
+v_mov_b32 v0, v9|v_mov_b32 v9, v0|v_readfirstlane_b32 s4, v0|v_readlane_b32 s9, v0, s4
+v_writelane_b32 v0, s9, s4|v_mov_b32 v9, s4|v_cmp_gt_u32 vcc, v8, v9|v_cmp_gt_u32 vcc_lo, v8, v9
+v_cmp_gt_u32 s[4:5], v8, v9|v_cmp_gt_u32 s4, v8, v9|v_cmpx_gt_u32 vcc, v8, v9|v_cmpx_gt_u32 v8, v9
+v_mov_b32_dpp v9, v0 row_shr:1 row_mask:0xf bank_mask:0xf|v_div_fmas_f32 v9, v10, v11, v12|v_mov_b32 v9, exec_lo
+v_mov_b32 v9, src_vccz|v_cndmask_b32 v9, v10, v11, s[4:5]|v_cndmask_b32 v9, v10, v11, vcc|v_exp_f32 v0, v9
+v_exp_f32 v9, v0|v_mov_b32_sdwa v0, v9 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:WORD_0
+v_add_f16_e64 v0, v9, v9 op_sel:[0,0,1]|v_permlane16_swap_b32 v0, v9|v_permlane16_b32 v9, v0, s4, s9
+v_interp_mov_f32 v9, p10, attr0.x|v_fma_f64 v[8:9], v[8:9], v[8:9], v[8:9]|v_dot2_f32_f16 v0, v8, v9, v10
+v_dot2_f32_f16 v8, v0, v9, v10|v_dot4_i32_i8 v8, v0, v9, v10|v_dot4_i32_i8 v0, v8, v9, v10
+v_mov_b32 v9, src_execz|v_accvgpr_write_b32 a0, v0|v_accvgpr_write_b32 a0, v9|v_accvgpr_read_b32 v9, a0
+v_accvgpr_read_b32 v0, a9
 """
 _MEMORY = """
-global_load_dword v9, v[10:11], off|global_load_dword v9, v10, s[4:5]|global_load_dword v0, v[10:11], off|global_store_dword v[10:11], v0, off|global_store_dwordx4 v[10:11], v[0:3], off
-buffer_load_dword v9, v10, s[4:7], 0 offen|buffer_store_dwordx4 v[0:3], off, s[12:15], s16|buffer_load_dword v10, s[12:15], 0 offen lds|ds_write_b32 v9, v0|ds_write_b32 v10, v9|ds_read_b32 v0, v9
-ds_add_u32 v9, v10 gds|ds_gws_init v9 gds|global_atomic_fmin v9, v10, s[8:9]|global_load_b32 v0, v9, s[4:5]|global_store_b32 v0, v9, s[4:5]|global_load_lds_dword v[10:11], off
-image_sample v[16:19], [v20, v21, v22, v23, v24, v25], s[16:23], s[24:27] dmask:0xf dim:SQ_RSRC_IMG_3D|buffer_load_dword v9, v10, s[12:15], 0 offen offset:6
-lds_direct_load v0 wait_vdst:15|ds_direct_load v0 wait_va_vdst:15 wait_vm_vsrc:1|image_sample_d v[16:19], [v20, v21, v22, v23, v24, v25, v26], s[16:23], s[24:27] dmask:0xf dim:SQ_RSRC_IMG_2D
+global_load_dword v9, v[10:11], off|global_load_dword v9, v10, s[4:5]|global_load_dword v0, v[10:11], off
+global_store_dword v[10:11], v0, off|global_store_dwordx4 v[10:11], v[0:3], off
+buffer_load_dword v9, v10, s[4:7], 0 offen|buffer_store_dwordx4 v[0:3], off, s[12:15], s16
+buffer_load_dword v10, s[12:15], 0 offen lds|ds_write_b32 v9, v0|ds_write_b32 v10, v9|ds_read_b32 v0, v9
+ds_add_u32 v9, v10 gds|ds_gws_init v9 gds|global_atomic_fmin v9, v10, s[8:9]|global_load_b32 v0, v9, s[4:5]
+global_store_b32 v0, v9, s[4:5]|global_load_lds_dword v[10:11], off
+image_sample v[16:19], [v20, v21, v22, v23, v24, v25], s[16:23], s[24:27] dmask:0xf dim:SQ_RSRC_IMG_3D
+buffer_load_dword v9, v10, s[12:15], 0 offen offset:6|lds_direct_load v0 wait_vdst:15
+ds_direct_load v0 wait_va_vdst:15 wait_vm_vsrc:1
+image_sample_d v[16:19], [v20, v21, v22, v23, v24, v25], s[16:23], s[24:27] dmask:15 dim:SQ_RSRC_IMG_2D
 """
 
 
@@ -62,15 +71,24 @@ class EdgeProgram:
 
 
 _SHAPES = (
-    ("v_mfma_f32_4x4x1f32 v_mfma_f32_4x4x1_16b_f32", 4, 1, 1), ("v_mfma_f32_16x16x4f32 v_mfma_f32_16x16x4_f32", 4, 1, 1),
-    ("v_mfma_f32_32x32x2f32 v_mfma_f32_32x32x2_f32", 16, 1, 1), ("v_mfma_f32_4x4x4f16 v_mfma_f32_4x4x4_16b_f16", 4, 2, 2),
-    ("v_mfma_f32_16x16x16f16 v_mfma_f32_16x16x16_f16", 4, 2, 2), ("v_mfma_f32_32x32x8f16 v_mfma_f32_32x32x8_f16", 16, 2, 2),
-    ("v_mfma_f32_32x32x4f16 v_mfma_f32_32x32x4_2b_f16", 32, 2, 2), ("v_smfmac_f32_16x16x32_f16", 4, 2, 4),
-    ("v_smfmac_f32_32x32x16_f16", 16, 2, 4), ("v_mfma_f64_4x4x4f64 v_mfma_f64_4x4x4_4b_f64", 2, 2, 2),
-    ("v_mfma_f64_16x16x4f64 v_mfma_f64_16x16x4_f64", 8, 2, 2), ("v_wmma_f32_16x16x16_f16", 8, 8, 8),
-    ("v_wmma_f32_16x16x16_f16", 8, 4, 4), ("v_wmma_f32_16x16x32_f16", 8, 8, 8), ("v_wmma_i32_16x16x64_iu8", 8, 8, 8),
-    ("v_wmma_f32_16x16x64_fp8_fp8", 8, 8, 8), ("v_wmma_f32_16x16x4_f32", 8, 2, 2), ("v_swmmac_f32_16x16x64_f16", 8, 8, 16),
-    ("v_swmmac_i32_16x16x128_iu8", 8, 8, 16), ("v_mfma_f32_16x16x4f16 v_mfma_f32_16x16x4_4b_f16", 16, 2, 2),
+    ("v_mfma_f32_4x4x1f32 v_mfma_f32_4x4x1_16b_f32", 4, 1, 1),
+    ("v_mfma_f32_16x16x4f32 v_mfma_f32_16x16x4_f32", 4, 1, 1),
+    ("v_mfma_f32_32x32x2f32 v_mfma_f32_32x32x2_f32", 16, 1, 1),
+    ("v_mfma_f32_4x4x4f16 v_mfma_f32_4x4x4_16b_f16", 4, 2, 2),
+    ("v_mfma_f32_16x16x16f16 v_mfma_f32_16x16x16_f16", 4, 2, 2),
+    ("v_mfma_f32_32x32x8f16 v_mfma_f32_32x32x8_f16", 16, 2, 2),
+    ("v_mfma_f32_32x32x4f16 v_mfma_f32_32x32x4_2b_f16", 32, 2, 2),
+    ("v_smfmac_f32_16x16x32_f16", 4, 2, 4),
+    ("v_smfmac_f32_32x32x16_f16", 16, 2, 4),
+    ("v_mfma_f64_4x4x4f64 v_mfma_f64_4x4x4_4b_f64", 2, 2, 2),
+    ("v_mfma_f64_16x16x4f64 v_mfma_f64_16x16x4_f64", 8, 2, 2),
+    ("v_wmma_f32_16x16x16_f16", 8, 8, 8),
+    ("v_wmma_f32_16x16x16_f16", 8, 4, 4),
+    ("v_wmma_f32_16x16x32_f16", 8, 8, 8), ("v_wmma_i32_16x16x64_iu8", 8, 8, 8),
+    ("v_wmma_f32_16x16x64_fp8_fp8", 8, 8, 8),
+    ("v_wmma_f32_16x16x4_f32", 8, 2, 2), ("v_swmmac_f32_16x16x64_f16", 8, 8, 16),
+    ("v_swmmac_i32_16x16x128_iu8", 8, 8, 16),
+    ("v_mfma_f32_16x16x4f16 v_mfma_f32_16x16x4_4b_f16", 16, 2, 2),
 )  # fmt: skip
 """Matrix mnemonics (older and newer name), and the registers of D, A and B."""
 

@@ -13,9 +13,9 @@ pytest.importorskip("onnx")
 
 from asmevo_gate.constraints import onnx_engine, reference
 from asmevo_gate.constraints.compiled_graph import compiled_graph
-from asmevo_gate.constraints.files import graph_for
+from asmevo_gate.constraints.files import constraint_directory, graph_for
 from asmevo_gate.constraints.graph_digest import graph_digest
-from asmevo_gate.isa.targets import find_target
+from asmevo_gate.isa.targets import find_target, target_names
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.program.model import Function
 from asmevo_gate.source.parser import parse_source
@@ -88,3 +88,12 @@ def test_a_jump_into_a_window_is_followed() -> None:
          ".Lb:", "v_mov_b32 v0, 1", "s_branch .La"]
     )  # fmt: skip
     assert _agree(kernel("gfx900", text)) == 1
+
+
+@pytest.mark.parametrize("gpu", target_names())
+def test_the_shipped_model_of_each_target_is_that_of_its_data(gpu: str) -> None:
+    graph = graph_for(find_target(gpu))
+    shipped = constraint_directory().joinpath("compiled").joinpath(f"{graph.name}.onnx")
+    assert graph_digest(graph).encode() in shipped.read_bytes(), (
+        "compile again: python -m asmevo_gate.constraints.compile_onnx constraints/compiled"
+    )

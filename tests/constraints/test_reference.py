@@ -7,10 +7,10 @@ import pytest
 from tests.constraints.programs import found, rules
 
 _TOO_NEAR = [
-    ("gfx900", "v_mov_b32 v0, 1\ns_nop 0\nv_mov_b32_dpp v1, v0 row_shr:1 row_mask:0xf bank_mask:0xf", "haz.dpp.vgpr_write"),
+    ("gfx900", "v_mov_b32 v0, 1\ns_nop 0\nv_mov_b32_dpp v1, v0 row_shr:1 row_mask:0xf bank_mask:0xf", "haz.dpp.vgpr_write"),  # noqa: E501
     ("gfx906", "v_readfirstlane_b32 s4, v0\ns_nop 3\nglobal_load_dword v1, v2, s[4:5]", "haz.sgpr.vmem"),
     ("gfx90a", "s_mov_b32 m0, s4\ns_sendmsg sendmsg(MSG_INTERRUPT)", "haz.m0.sendmsg"),
-    ("gfx90a", "v_mfma_f32_32x32x2f32 v[0:15], v40, v41, v[0:15]\ns_nop 15\ns_nop 1\nv_mov_b32 v50, v3", "haz.mfma.valu_read"),
+    ("gfx90a", "v_mfma_f32_32x32x2f32 v[0:15], v40, v41, v[0:15]\ns_nop 15\ns_nop 1\nv_mov_b32 v50, v3", "haz.mfma.valu_read"),  # noqa: E501
     ("gfx942", "v_exp_f32 v0, v1\nv_add_f32 v2, v0, v0", "haz.trans.valu_read"),
     ("gfx950", "v_mov_b32 v0, 1\ns_nop 0\nv_permlane16_swap_b32 v0, v1", "haz.permlane_swap.vgpr_write"),
     ("gfx908", "v_accvgpr_write_b32 a0, v1\ns_nop 1\nv_accvgpr_read_b32 v2, a0", "haz.accvgpr_write.accvgpr_read"),
@@ -31,7 +31,7 @@ _QUIET = [
     ("gfx906", "s_mov_b32 s4, s8\nglobal_load_dword v1, v2, s[4:5]"),
     ("gfx90a", "v_cmp_gt_u32 vcc, v0, v1\nv_cndmask_b32 v2, v3, v4, vcc"),
     ("gfx942", "v_exp_f32 v0, v1\nv_exp_f32 v2, v0"),
-    ("gfx942", "v_mfma_f32_32x32x8_f16 v[0:15], v[16:17], v[18:19], v[0:15]\nv_mfma_f32_32x32x8_f16 v[0:15], v[16:17], v[18:19], v[0:15]"),
+    ("gfx942", "v_mfma_f32_32x32x8_f16 v[0:15], v[16:17], v[18:19], v[0:15]\nv_mfma_f32_32x32x8_f16 v[0:15], v[16:17], v[18:19], v[0:15]"),  # noqa: E501
     ("gfx942", "v_pk_add_f32 v[0:1], v[2:3], v[4:5]\nv_pk_add_f32 v[0:1], v[0:1], v[4:5]"),
     ("gfx1030", "global_load_dword v0, v[2:3], off\ns_mov_b64 exec, -1"),
     ("gfx1010", "global_load_dword v0, v[2:3], off\nv_mov_b32 v9, 0\ns_mov_b64 exec, -1"),
@@ -93,7 +93,7 @@ def test_partial_forwarding_needs_results_from_both_sides_of_the_exec_write() ->
 
 
 def test_other_opcode_on_the_same_tuple_is_a_warning_only() -> None:
-    text = "v_mfma_f32_16x16x32_f16 v[0:3], v[4:7], v[8:11], v[0:3]\nv_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[8:9], v[0:3]"
+    text = "v_mfma_f32_16x16x32_f16 v[0:3], v[4:7], v[8:11], v[0:3]\nv_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[8:9], v[0:3]"  # noqa: E501
     (violation,) = found("gfx950", text)
     assert (violation.edge.severity, violation.found, violation.needed) == ("warning", 0, 6)
 
@@ -108,6 +108,6 @@ def test_scheduling_mode_rules_hold_only_while_the_mode_is_on() -> None:
 
 def test_a_wait_with_a_count_clears_older_results_only() -> None:
     mode = "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_SCHED_MODE, 0, 2), 2\n"
-    body = "v_mov_b32 v1, 0\nv_mov_b32 v9, 0\nv_mov_b32 v8, 0\ns_wait_alu depctr_va_vdst({})\nglobal_load_b32 v2, v1, s[6:7]"
+    body = "v_mov_b32 v1, 0\nv_mov_b32 v9, 0\nv_mov_b32 v8, 0\ns_wait_alu depctr_va_vdst({})\nglobal_load_b32 v2, v1, s[6:7]"  # noqa: E501
     assert not rules("gfx1250", mode + body.format(2))
     assert rules("gfx1250", mode + body.format(3)) == {"haz.expert.va_vdst"}

@@ -8,7 +8,7 @@ from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.constraints.sequences import house_violations
 from tests.constraints.programs import kernel
 
-_TEXT = "v_add_f32 v0, v1, v2\nv_mul_f32 v3, v0, v0\nv_mac_f32 v3, v0, v0\nv_add_f32 v245, v3, v3\nv_mov_b32 v5, v4\ns_endpgm"
+_TEXT = "v_add_f32 v0, v1, v2\nv_mul_f32 v3, v0, v0\nv_mac_f32 v3, v0, v0\nv_add_f32 v245, v3, v3\nv_mov_b32 v5, v4\ns_endpgm"  # noqa: E501
 
 
 def _broken(*enabled: str) -> list[tuple[str, int]]:

@@ -223,7 +223,7 @@ def _close(
 def _epilogue(body: Body) -> list[str]:
     """Use one value of each kind, so that little is dead."""
     lines: list[str] = []
-    for offset, kind in enumerate(("float", "i32", "s32", "double", "half", "i1", "i64", "<4 x float>", "<16 x float>", "<32 x float>", "<4 x i32>", "<16 x i32>", "<4 x double>", "<8 x float>", "<8 x half>", "<16 x half>", "<8 x i32>")):  # fmt: skip
+    for offset, kind in enumerate(("float", "i32", "s32", "double", "half", "i1", "i64", "<4 x float>", "<16 x float>", "<32 x float>", "<4 x i32>", "<16 x i32>", "<4 x double>", "<8 x float>", "<8 x half>", "<16 x half>", "<8 x i32>")):  # noqa: E501 # fmt: skip
         for position, value in enumerate(body.pool.get(kind, ())[-3:]):
             stored, llvm = value, "i32" if kind == "s32" else kind
             if kind == "i1":

@@ -549,26 +549,26 @@ class Entry:
 
 
 OPERATIONS = (
-    Entry(_float_arithmetic, 3), Entry(_integer_arithmetic, 3), Entry(_vector_with_scalar, 3, groups=("plain", "scalar")),
+    Entry(_float_arithmetic, 3), Entry(_integer_arithmetic, 3), Entry(_vector_with_scalar, 3, groups=("plain", "scalar")),  # noqa: E501
     Entry(_scalar_arithmetic, 3, groups=("plain", "scalar")), Entry(_scalar_select, 1, groups=("plain", "scalar")),
     Entry(_compare, 2, groups=("plain", "mask")), Entry(_float_compare, 1, groups=("plain", "mask")),
-    Entry(_select, 2, groups=("plain", "mask")), Entry(_logic, 1, groups=("mask",)), Entry(_bits, 1), Entry(_float_of, 1),
+    Entry(_select, 2, groups=("plain", "mask")), Entry(_logic, 1, groups=("mask",)), Entry(_bits, 1), Entry(_float_of, 1),  # noqa: E501
     Entry(_read_first_lane, 2, groups=("plain", "lane", "scalar")), Entry(_read_lane, 2, groups=("lane",)),
-    Entry(_write_lane, 2, groups=("lane",)), Entry(_dpp, 2, groups=("plain", "dpp")), Entry(_reduction, 1, groups=("dpp",)),
+    Entry(_write_lane, 2, groups=("lane",)), Entry(_dpp, 2, groups=("plain", "dpp")), Entry(_reduction, 1, groups=("dpp",)),  # noqa: E501
     Entry(_divide, 1, groups=("divide",)), Entry(_divide_double, 0.5, groups=("divide",)),
     Entry(_div_fmas, 1, groups=("divide", "mask")), Entry(_double, 1, groups=("plain", "double", "matrix")),
     Entry(_double_of, 1, groups=("plain", "double")), Entry(_transcendental, 2, groups=("plain", "trans")),
     Entry(_transcendental_half, 1, groups=("trans", "half")), Entry(_half, 1, groups=("half",)),
-    Entry(_half_of, 1, groups=("plain", "half")), Entry(_packed_half, 1, groups=("half", "dot")), Entry(_short, 1, groups=("half",)),
-    Entry(_bytes, 1, groups=("half",)), Entry(_long, 1, groups=("plain", "scalar")), Entry(_packed_float, 1, groups=("plain",)),
+    Entry(_half_of, 1, groups=("plain", "half")), Entry(_packed_half, 1, groups=("half", "dot")), Entry(_short, 1, groups=("half",)),  # noqa: E501
+    Entry(_bytes, 1, groups=("half",)), Entry(_long, 1, groups=("plain", "scalar")), Entry(_packed_float, 1, groups=("plain",)),  # noqa: E501
     Entry(_lds, 1, groups=("plain", "memory")), Entry(_load, 1, groups=("plain", "memory")),
     Entry(_scalar_load, 1, groups=("scalar", "memory")), Entry(_load_at_scalar, 1, groups=("memory", "lane")),
     Entry(_wide_store, 1, groups=("memory", "plain")), Entry(_buffer_store, 1, groups=("memory",)),
     Entry(_buffer_load, 1, groups=("memory",)), Entry(_permute, 0.5, groups=("memory", "lane")),
-    Entry(_ballot, 1, groups=("mask", "lane")), Entry(_float_atomic, 0.5, ("gfx90a", "gfx942", "gfx950", *RDNA, "gfx1250"), ("memory",)),
+    Entry(_ballot, 1, groups=("mask", "lane")), Entry(_float_atomic, 0.5, ("gfx90a", "gfx942", "gfx950", *RDNA, "gfx1250"), ("memory",)),  # noqa: E501
     Entry(_message, 1, groups=("message",)), Entry(_set_register, 1, VEGA, ("message",)),
     Entry(_get_register, 1, groups=("message",)), Entry(_barrier_resource, 1, (*VEGA, *GFX10), ("message",)),
-    Entry(_load_to_lds, 1, CDNA3, ("message", "memory")), Entry(_convert_fp8, 2, (*CDNA3, *GFX12, "gfx1250"), ("half", "trans")),
+    Entry(_load_to_lds, 1, CDNA3, ("message", "memory")), Entry(_convert_fp8, 2, (*CDNA3, *GFX12, "gfx1250"), ("half", "trans")),  # noqa: E501
     Entry(_convert_fp8_stochastic, 2, (*CDNA3, *GFX12, "gfx1250"), ("half", "trans")),
     Entry(_dot, 4, ("gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"), ("dot",)),
     Entry(_permlane, 3, RDNA, ("permlane",)), Entry(_permlane64, 1, (*GFX11, *GFX12), ("permlane",)),
