@@ -260,3 +260,56 @@ def test_wait_tells_what_it_covers() -> None:
     assert explanation.limits == {"vmcnt": 1}
     assert [one.producer.index for one in explanation.completed] == [0]
     assert [(one.producer.index, one.count) for one in explanation.still_pending] == [(1, 0)]
+
+
+def test_renamed_registers_give_no_report_and_are_listed() -> None:
+    body = "s_set_vgpr_msb 0x41\nglobal_load_b32 v2, v[0:1], off\ns_set_vgpr_msb 0\nv_mov_b32 v9, v2\ns_endpgm"
+    memory = pending_memory(kernel("gfx1250", body))
+    assert described(memory) == []
+    assert [index for index, _ in memory.not_modelled] == [1]
+    assert races("gfx1250", body.replace("0x41", "0")) == ["loadcnt.raw<=0 @3"]
+
+
+def test_unknown_instruction_ends_what_can_be_said() -> None:
+    body = "global_load_dword v2, v[0:1], off\n{unknown}\nv_mov_b32 v9, v2\ns_endpgm"
+    memory = pending_memory(kernel("gfx942", body.format(unknown="s_no_such_instruction 1")))
+    assert described(memory) == []
+    assert [index for index, _ in memory.not_modelled] == [1]
+    assert races("gfx942", body.format(unknown="v_no_such_instruction v7")) == ["vmcnt.raw<=0 @2"]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "producer", "counter"),
+    [
+        ("gfx1030", "image_sample v2, v[4:5], s[0:7], s[8:11] dmask:0x1 dim:SQ_RSRC_IMG_2D", "vmcnt"),
+        ("gfx1200", "image_sample v2, [v4, v5], s[0:7], s[8:11] dmask:0x1 dim:SQ_RSRC_IMG_2D", "samplecnt"),
+        ("gfx1200", "image_load v2, [v4, v5], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D", "loadcnt"),
+        ("gfx1200", "image_bvh_intersect_ray v[2:5], [v0, v1, v[6:8], v[9:11], v[12:14]], s[0:3]", "bvhcnt"),
+        ("gfx1100", "lds_param_load v2, attr0.x wait_vdst:15", "expcnt"),
+    ],
+)
+def test_each_kind_counts_where_its_target_counts_it(gpu: str, producer: str, counter: str) -> None:
+    assert races(gpu, f"{producer}\nv_mov_b32 v20, v2\ns_endpgm") == [f"{counter}.raw<=0 @1"]
+
+
+def test_sample_and_load_write_registers_in_any_order() -> None:
+    sample = "image_sample v2, v[4:5], s[0:7], s[8:11] dmask:0x1 dim:SQ_RSRC_IMG_2D"
+    assert races("gfx1030", f"global_load_dword v2, v[0:1], off\n{sample}\ns_endpgm") == ["vmcnt.waw<=0 @1"]
+    assert races("gfx1030", f"{sample}\n{sample}\ns_endpgm") == []
+
+
+def test_interpolation_carries_its_own_wait() -> None:
+    body = "lds_param_load v2, attr0.x wait_vdst:15\nv_interp_p10_f32 v3, v2, v4, v2 wait_exp:{count}\ns_endpgm"
+    assert races("gfx1100", body.format(count=0)) == []
+    assert races("gfx1100", body.format(count=1)) == ["expcnt.raw<=0 @1"]
+
+
+def test_invalidation_counts_so_that_the_load_before_it_is_covered() -> None:
+    body = "global_load_dword v2, v[0:1], off\nbuffer_inv sc1\ns_waitcnt vmcnt(1)\nv_mov_b32 v9, v2\ns_endpgm"
+    assert races("gfx942", body) == []
+
+
+def test_async_data_is_read_before_it_landed() -> None:
+    body = "global_load_async_to_lds_b32 v0, v[2:3], off\n{wait}ds_load_b32 v5, v6\ns_endpgm"
+    assert races("gfx1250", body.format(wait="")) == ["asynccnt.ldsdma<=0 @1"]
+    assert races("gfx1250", body.format(wait="s_wait_asynccnt 0x0\n")) == []
