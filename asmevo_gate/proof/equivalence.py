@@ -147,6 +147,20 @@ class Prover:
                 undecided = proof
         return undecided or Proof("proved", registers=count, solved=solved)
 
+    def accepts(self, old: State, new: State, live_out: int) -> bool:
+        """The answer of :meth:`compare` as yes or no; much faster for a no."""
+        if old.token is not new.token:
+            return False
+        goals = list(self._goals(old, new, live_out))
+        if not goals:
+            return True
+        for evaluation in self.evaluations():
+            for goal in goals:
+                left, right = evaluation.value(goal.old), evaluation.value(goal.new)
+                if (left != right).any():
+                    return False
+        return all(self._decide(goal).proved for goal in goals)
+
     def _effect_difference(self, old: State, new: State) -> Proof:
         for index, (one, two) in enumerate(zip(old.effects, new.effects, strict=False)):
             place = f"memory operation or effect {index + 1}"

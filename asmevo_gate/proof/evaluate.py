@@ -128,6 +128,10 @@ class Evaluation:
             values[node] = self._compute(node)
         return values[term]
 
+    def forget(self, first: int) -> None:
+        """Drop the values of terms numbered ``first`` or higher."""
+        self._values = {term: value for term, value in self._values.items() if term.id < first}
+
     def _missing(self, root: Term) -> list[Term]:
         values = self._values
         order: list[Term] = []

@@ -59,7 +59,7 @@ class State:
 
     def copy(self) -> State:
         """An independent state with the same values."""
-        other = State.__new__(State)
+        other = type(self).__new__(type(self))
         other.terms, other.wave_size = self.terms, self.wave_size
         other.values, other.token, other._active = dict(self.values), self.token, self._active
         other.effects, other.align = list(self.effects), self.align
@@ -121,6 +121,21 @@ class State:
             self.write_scalar(low + 1, self.terms.extract(value, 63, 32))
         else:
             self.write_scalar(low, value)
+
+
+class PlainState(State):
+    """A state that leaves out every short cut of :class:`State`: for execution that judges proofs."""
+
+    __slots__ = ()
+
+    def read(self, register: int) -> Term:
+        """A register's value."""
+        return self.whole(register)
+
+    def write_lanes(self, register: int, value: Term, enabled: Term | None = None) -> None:
+        """Set a vector register where EXEC (or ``enabled``) is set."""
+        condition = self.active if enabled is None else enabled
+        self.values[register] = self.terms.ite(condition, value, self.whole(register))
 
 
 def under(value: Term, active: Term) -> Term:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from asmevo_gate.proof.operations import Call, Meaning, operation
 from asmevo_gate.proof.semantics import bits, integer
@@ -10,7 +11,7 @@ from asmevo_gate.proof.semantics.floats import of
 from asmevo_gate.proof.terms import Term
 
 
-def _each_half(meaning: Callable[..., Term], size: int) -> Meaning:
+def _each_half(meaning: Callable[..., Any], size: int) -> Meaning:
     def both(call: Call, *sources: Term) -> Term:
         terms = call.terms
         halves = [

@@ -1,0 +1,73 @@
+"""Mutated rewrites against the prover: nothing that execution tells apart may be accepted.
+
+Usage: python -m benchmarks.proof_mutation [--mutants 1000000] [--regions 500] [--seed 1] [--write]
+
+Regions come from kernels that clang-22 compiled for every target. A mutant is one small change (operand swapped or
+replaced, destination changed, instruction dropped, order broken, immediate, mask or mnemonic changed). What the prover
+accepts is executed, as the semantics are written and on other wavefronts than the prover looked at, and every live
+register is compared. ``--write`` puts the figures in ``benchmarks/results/proof_mutation.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.proof.region_sources import slices
+from tests.proof.soundness import Tally, judge
+
+RESULT = Path(__file__).parent / "results" / "proof_mutation.json"
+
+
+def _report(total: Tally, regions: int, gpus: Counter[str], start: float) -> dict[str, object]:
+    kinds: dict[str, dict[str, int]] = {}
+    for (kind, answer), count in sorted(total.kinds.items()):
+        kinds.setdefault(kind, {})[answer] = count
+    return {
+        "mutants": total.mutants,
+        "regions": regions,
+        "regions_by_gpu": dict(gpus.most_common()),
+        "answers": dict(total.answers.most_common()),
+        "accepted_that_execution_distinguishes": len(total.unsound),
+        "by_kind": kinds,
+        "seconds": round(time.monotonic() - start),
+    }
+
+
+def main() -> int:
+    """Run and report; exit code 1 when something unsound was accepted."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--mutants", type=int, default=1_000_000)
+    parser.add_argument("--regions", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    start = time.monotonic()
+    regions = list(slices(options.regions, options.seed))
+    each = -(-options.mutants // len(regions))
+    total = Tally()
+    gpus: Counter[str] = Counter()
+    number = 0
+    for number, region in enumerate(regions):
+        found = judge(region, each, options.seed * 1_000_003 + number)
+        total.add(found)
+        gpus[region.gpu] += 1
+        for text in found.unsound[:2]:
+            print(text, flush=True)
+        if number % 25 == 24:
+            seconds = time.monotonic() - start
+            print(f"{number + 1} regions, {total.mutants} mutants, {dict(total.answers)}, {seconds:.0f} s", flush=True)
+            if options.write:
+                RESULT.write_text(json.dumps(_report(total, number + 1, gpus, start), indent=1) + "\n")
+    report = _report(total, number + 1, gpus, start)
+    print(json.dumps(report, indent=2))
+    if options.write:
+        RESULT.write_text(json.dumps(report, indent=1) + "\n")
+    return 1 if total.unsound else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
