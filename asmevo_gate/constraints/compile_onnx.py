@@ -136,8 +136,8 @@ class _Compiler:
         # An instruction is not its own neighbour: ranks from the consumer side count what lies before it, ranks
         # from the producer side what lies up to and with it.
         rank = self._op("Gather", self._op("CumSum", flags, axis, exclusive=0 if group.from_producer else 1), rare)
-        blur_r = self._op("Gather", self._at("place", rare_blur, number), rare)
-        blur_c = self._op("Gather", self._at("place", common_blur, number), common)
+        blur_r = self._at(self._op("Gather", "place", rare), rare_blur, number)
+        blur_c = self._at(self._op("Gather", "place", common), common_blur, number)
         nothing = self._constant(np.zeros(1, np.int64))
         blur_c = self._op("Concat", *((blur_c, nothing) if group.from_producer else (nothing, blur_c)), axis=0)
         entries = self._op("Sub", self._op("Size", common_at), self._constant(np.int64(1)))

@@ -17,11 +17,11 @@ class FunctionView:
         self.graph = graph
         self.matcher: Matcher = matcher_for(graph, function.target)
         meanings = [instruction.decoded for instruction in function.instructions]
-        self._keys = list(map(id, meanings))
+        self.keys = list(map(id, meanings))
         traits = self.matcher.traits
         self._distinct: dict[int, Traits | None] = {
             key: None if decoded is None else traits(decoded)
-            for key, decoded in dict(zip(self._keys, meanings, strict=True)).items()
+            for key, decoded in dict(zip(self.keys, meanings, strict=True)).items()
         }
         self.blocks: tuple[Block, ...] = function.blocks
         self._states: dict[str, list[bool]] = {}
@@ -30,14 +30,14 @@ class FunctionView:
     @cached_property
     def traits(self) -> list[Traits | None]:
         """What the graph sees of each instruction; ``None`` for one without a meaning."""
-        return list(map(self._distinct.__getitem__, self._keys))
+        return list(map(self._distinct.__getitem__, self.keys))
 
     def matching(self, node: str) -> list[int]:
         """The instructions that match a node, in order."""
         known = self._matching.get(node)
         if known is None:
             keys = {key for key, traits in self._distinct.items() if traits is not None and node in traits.nodes}
-            known = [i for i, key in enumerate(self._keys) if key in keys] if keys else []
+            known = [i for i, key in enumerate(self.keys) if key in keys] if keys else []
             self._matching[node] = known
         return known
 

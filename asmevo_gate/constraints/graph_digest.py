@@ -8,7 +8,7 @@ import msgspec
 
 from asmevo_gate.constraints.model import ConstraintGraph
 
-MODEL_FORMAT = "3"
+MODEL_FORMAT = "4"
 """Changes when the layout of the compiled model changes."""
 
 

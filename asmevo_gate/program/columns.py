@@ -30,16 +30,20 @@ class Columns:
     block: Numbers
 
 
-def columns_of(function: Function) -> Columns:
-    """The columns of a function."""
-    meanings = [instruction.decoded for instruction in function.instructions]
-    keys = list(map(id, meanings))
-    distinct = {id(None): None, **dict(zip(keys, meanings, strict=True))}
-    numbers = {key: number for number, key in enumerate(distinct)}
-    number = list(map(numbers.__getitem__, keys))
+def columns_of(function: Function, keys: list[int] | None = None) -> Columns:
+    """The columns of a function. ``keys`` are the ``id`` of each instruction's meaning, where the caller has them."""
+    meanings = [instruction.decoded for instruction in function.instructions] if keys is None else None
+    keys = list(map(id, meanings)) if meanings is not None else keys or []
+    numbers: dict[int, int] = {id(None): 0}
+    for key in dict.fromkeys(keys):
+        numbers.setdefault(key, len(numbers))
+    number = np.fromiter(map(numbers.__getitem__, keys), np.int64, len(keys))
+    # Where each distinct meaning stands first.
+    places = np.unique(number, return_index=True)[1].tolist()
+    found = {int(number[place]): function.instructions[place].decoded for place in places}
     sizes = np.array([block.end - block.first for block in function.blocks], dtype=np.int64)
     return Columns(
-        distinct=tuple(distinct.values()),
-        number=np.array(number, dtype=np.int64),
+        distinct=tuple(found.get(entry) for entry in range(len(numbers))),
+        number=number,
         block=np.repeat(np.arange(len(function.blocks), dtype=np.int64), sizes),
     )
