@@ -65,6 +65,7 @@ class PendingMemory:
         self.effects: list[Effect] = effects or self._effects_of_text()
         self._work_limit = work_limit
         self._at_start: list[State | None] = [None] * len(function.blocks)
+        self._races_in: dict[int, list[Race]] = {}
         self._solve()
 
     def _effects_of_text(self) -> list[Effect]:
@@ -93,12 +94,9 @@ class PendingMemory:
             if known is None or (race.certain, -race.later) > (known.certain, -known.later):
                 found[key] = race
 
-        for block in self.function.blocks:
-            start = self._at_start[block.number]
-            if start is not None:
-                walk = self._walk(block, start, report)
-                if block.leaves == RETURN and not self.function.is_kernel:
-                    self._check_return(block.end - 1, walk.state(), report)
+        for races in self._races_in.values():
+            for race in races:
+                report(race)
         return tuple(found[key] for key in sorted(found))
 
     def _check_return(self, index: int, state: State, report: Report) -> None:
@@ -202,13 +200,13 @@ class PendingMemory:
         found.sort(key=lambda one: (one.counter, one.producer.index))
         return tuple(found)
 
-    def _walk(self, block: Block, start: State, report: object = None) -> Walk:
+    def _walk(self, block: Block, start: State, report: Report | None = None) -> Walk:
         walk = Walk(self.model, self.effects, start)
         effects, step = self.effects, walk.step
         for index in range(block.first, block.end):
             effect = effects[index]
             if effect.active or effect.touches & walk.holds or effect.writes & walk.locks:
-                step(index, effect, report)  # type: ignore[arg-type]
+                step(index, effect, report)
         return walk
 
     def _add_skipped_waits(self) -> None:
@@ -259,7 +257,11 @@ class PendingMemory:
             block = blocks[number]
             start = self._at_start[number]
             assert start is not None
-            end = self._walk(block, start).state()
+            races: list[Race] = []
+            end = self._walk(block, start, races.append).state()
+            if block.leaves == RETURN and not self.function.is_kernel:
+                self._check_return(block.end - 1, end, races.append)
+            self._races_in[number] = races  # of the last walk, which starts with what the fixed point holds
             self._work += block.end - block.first + 1
             for successor in block.successors:
                 known = self._at_start[successor]

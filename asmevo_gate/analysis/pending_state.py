@@ -111,8 +111,8 @@ class Walk:
     """
 
     __slots__ = (
-        "_arrived", "_clocks", "_effects", "_flat", "_holds", "_lds_empty", "_locks", "_model", "_ordered",
-        "_passed", "_stuck", "holds", "locks",
+        "_arrived", "_clocks", "_effects", "_first_fills", "_flat", "_holds", "_lds_empty", "_locks", "_model",
+        "_ordered", "_passed", "_stuck", "holds", "locks",
     )  # fmt: skip
 
     def __init__(self, model: CounterModel, effects: list[Effect], state: State) -> None:
@@ -126,6 +126,7 @@ class Walk:
         self._lds_empty = state.lds_empty
         self._arrived = state.arrived
         self._passed = state.passed
+        self._first_fills = any(event < 0 for events in state.tracks for event in events)
         for track, events in enumerate(state.tracks):
             for event, later in events.items():
                 if later == STUCK:
@@ -225,6 +226,7 @@ class Walk:
         self._locks[track] |= event.locks
         if event.fills_lds and self._lds_empty:
             self._lds_empty = False
+            self._first_fills = True
             if self._flat[track]:
                 self._stuck[track].add(~index)
             else:
@@ -301,6 +303,9 @@ class Walk:
                 access = "barrier" if written else "ldsdma"
                 report(Race(access, track, producer, index, 0, 0, event < 0, barrier))
         self._passed = frozenset()
+        if not self._first_fills:
+            return
+        self._first_fills = False
         for track in range(len(self._model.counters)):
             clocks, capacity = self._clocks[track], self._model.capacity[track]
             first = [(e, clocks[o] - s) for e, (o, s) in self._ordered[track].items() if e < 0]
@@ -335,10 +340,11 @@ class Walk:
 
     def _start_fill(self, kind: str) -> None:
         """Another way of filling LDS starts: what a later read finds is no longer known to be on the way."""
-        for track in range(len(self._model.counters)):
-            for event in [e for e in (*self._ordered[track], *self._stuck[track]) if e < 0]:
-                if self._effects[~event].kind != kind:
-                    self._end(event, track)
+        if self._first_fills:
+            for track in range(len(self._model.counters)):
+                for event in [e for e in (*self._ordered[track], *self._stuck[track]) if e < 0]:
+                    if self._effects[~event].kind != kind:
+                        self._end(event, track)
         if kind == "flat_store":
             self._lds_empty = False
 
