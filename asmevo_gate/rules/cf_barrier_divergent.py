@@ -24,7 +24,7 @@ class BarrierDivergent(Rule):
         Reports an s_barrier that is executed or skipped by a branch whose condition surely depends on the work-item
         (its id, a lane counter, or what is computed or loaded from them). Branches on values that are the same for
         the whole work-group (kernel arguments, work-group ids) are fine, and so is a work-group of a single wave.
-        It is no fault when every path to the join meets a barrier (waves with different roles, each with its own code),
+        It is no fault when both ways to the join have barriers (waves with different roles, each with its own code),
         nor when the waves that do not reach the barrier end: a barrier waits for the surviving waves only.
     Why it matters:
         Every wave of a work-group must execute the same barriers. When one skips a barrier the others wait for it:
@@ -44,8 +44,8 @@ class BarrierDivergent(Rule):
         Example(
             "gfx900",
             ".text\nkernel:\n  v_cmp_gt_u32 vcc, 128, v0\n  s_and_saveexec_b64 s[8:9], vcc\n  s_cbranch_execz .Lskip\n"
-            "  ds_write_b32 v1, v0\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n.Lskip:\n  s_or_b64 exec, exec, s[8:9]\n  s_endpgm"
-            + _DESCRIPTOR,
+            "  ds_write_b32 v1, v0\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n.Lskip:\n"
+            "  s_or_b64 exec, exec, s[8:9]\n  s_endpgm" + _DESCRIPTOR,
             line=8,
         ),
     )
@@ -53,8 +53,8 @@ class BarrierDivergent(Rule):
         Example(
             "gfx900",
             ".text\nkernel:\n  v_cmp_gt_u32 vcc, 128, v0\n  s_and_saveexec_b64 s[8:9], vcc\n  s_cbranch_execz .Lskip\n"
-            "  ds_write_b32 v1, v0\n.Lskip:\n  s_or_b64 exec, exec, s[8:9]\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n  s_endpgm"
-            + _DESCRIPTOR,
+            "  ds_write_b32 v1, v0\n.Lskip:\n  s_or_b64 exec, exec, s[8:9]\n"
+            "  s_waitcnt lgkmcnt(0)\n  s_barrier\n  s_endpgm" + _DESCRIPTOR,
         ),
         Example(
             "gfx900",
@@ -65,7 +65,8 @@ class BarrierDivergent(Rule):
             "gfx900",
             ".text\nkernel:\n  v_lshrrev_b32 v1, 6, v0\n  v_readfirstlane_b32 s4, v1\n  s_cmp_eq_u32 s4, 0\n"
             "  s_cbranch_scc1 .Lfirst\n  s_barrier\n  ds_read_b32 v2, v3\n  s_branch .Ljoin\n.Lfirst:\n"
-            "  ds_write_b32 v3, v0\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n.Ljoin:\n  s_waitcnt lgkmcnt(0)\n  s_endpgm" + _DESCRIPTOR,
+            "  ds_write_b32 v3, v0\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n.Ljoin:\n  s_waitcnt lgkmcnt(0)\n  s_endpgm"
+            + _DESCRIPTOR,
         ),
         Example(
             "gfx900",
@@ -105,7 +106,10 @@ class BarrierDivergent(Rule):
 
 
 def _branches_around_barriers(kernel: Function, barriers: list[Instruction]) -> set[int]:
-    """Blocks with a branch behind which a way without any barrier leads to where its two ways join, and goes on."""
+    """Blocks with a branch one of whose ways meets no barrier before both ways join, while the other meets one.
+
+    Where both ways have barriers the waves play different roles, and how many barriers each executes is not known.
+    """
     with_barrier = {block.number for block in kernel.blocks for one in barriers if block.first <= one.index < block.end}
     joins = immediate_post_dominators(kernel)
     found = set()
@@ -113,17 +117,22 @@ def _branches_around_barriers(kernel: Function, barriers: list[Instruction]) -> 
         join = joins[block.number]
         if len(block.successors) < 2 or join is None or _ends_at_once(kernel, kernel.blocks[join]):
             continue
-        reached: set[int] = set()
-        pending = list(block.successors)
-        while pending:
-            number = pending.pop()
-            if number == join:
-                found.add(block.number)
-                break
-            if number not in reached and number not in with_barrier:
-                reached.add(number)
-                pending += kernel.blocks[number].successors
+        ways = {bool(_reached(kernel, successor, join) & with_barrier) for successor in block.successors}
+        if len(ways) == 2:
+            found.add(block.number)
     return found
+
+
+def _reached(kernel: Function, start: int, join: int) -> set[int]:
+    """The blocks from ``start`` on, up to the join."""
+    reached: set[int] = set()
+    pending = [start]
+    while pending:
+        number = pending.pop()
+        if number != join and number not in reached:
+            reached.add(number)
+            pending += kernel.blocks[number].successors
+    return reached
 
 
 def _ends_at_once(kernel: Function, block: Block) -> bool:

@@ -26,8 +26,8 @@ class ArgumentLayout(Rule):
     What it does:
         Checks the arguments of a kernel's metadata against each other and against .kernarg_segment_size: an argument
         that overlaps the one before it or begins at or behind the end of the segment is an error. An argument that
-        reaches over the end is reported by md.descriptor. A 64-bit pointer that is not at a multiple of 8, and a
-        .kernarg_segment_align that is no power of two or less than that of a pointer, are warnings.
+        reaches over the end is reported by md.descriptor. A 64-bit pointer that is not at a multiple of 8 and a
+        .kernarg_segment_align that is no power of two are warnings.
     Why it matters:
         The runtime copies each argument to its offset. Of two that overlap one is destroyed; one beyond the segment
         is written into memory of the next dispatch.
@@ -114,18 +114,9 @@ def _misplaced(values: dict[str, Any]) -> Iterator[_Misplaced]:
             )
         if argument.offset + argument.size > end:
             end, last = argument.offset + argument.size, argument
-    yield from _alignment(values, arguments)
-
-
-def _alignment(values: dict[str, Any], arguments: list[_Argument]) -> Iterator[_Misplaced]:
     align = values.get(".kernarg_segment_align")
-    if not isinstance(align, int):
-        return
-    key = ".kernarg_segment_align"
-    if align < 1 or align & (align - 1):
-        yield key, f".kernarg_segment_align {align} is no power of two", "write 8 or 16", "warning"
-    elif align < 8 and any(one.kind in _POINTERS and one.size == 8 for one in arguments):
-        yield key, f".kernarg_segment_align is {align}, less than that of a 64-bit pointer", "write 8", "warning"
+    if isinstance(align, int) and (align < 1 or align & (align - 1)):
+        yield ".kernarg_segment_align", f".kernarg_segment_align {align} is no power of two", "write 8", "warning"
 
 
 def _arguments_of(values: dict[str, Any]) -> Iterator[_Argument]:

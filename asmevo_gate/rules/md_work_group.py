@@ -26,7 +26,7 @@ class WorkGroupSize(Rule):
     What it does:
         Reports .max_flat_workgroup_size above 1,024 or below 1, a .reqd_workgroup_size whose product is above it or
         zero, and a required work-group whose waves do not fit into the VGPR file of a compute unit (work-group
-        processor) all at once. Where only the greatest size does not fit, it is a warning: smaller ones do.
+        processor) all at once. Where only the greatest size does not fit, it is an info: smaller ones do.
     Why it matters:
         All waves of a work-group must be resident together. A dispatch that cannot be is refused by the runtime, or
         waits for ever.
@@ -93,7 +93,7 @@ def _not_resident(facts: KernelFacts) -> Iterator[Violation]:
     least, most = (-(-size // kernel.wave_size) for size in resources.work_group)
     if most <= room:
         return
-    severity: Severity | None = None if least > room else "warning"
+    severity: Severity | None = None if least > room else "info"
     place = kernel.descriptor.places.get("next_free_vgpr", kernel.descriptor.opening)
     if place is None:
         return

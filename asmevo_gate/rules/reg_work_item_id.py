@@ -8,7 +8,7 @@ from asmevo_gate.analysis.known_values import PACKED_IDS, Value
 from asmevo_gate.program.descriptor import directive_value
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.kernel_examples import kernel_text
-from asmevo_gate.rules.rule import Example, Rule, Severity, Violation
+from asmevo_gate.rules.rule import Example, Rule, Violation
 
 _AXES = {10: "y", 20: "z"}
 """First bit of each packed id (AMDGPUUsage: v0 holds x in bits 9:0, y in 19:10, z in 29:20)."""
@@ -23,11 +23,12 @@ class WorkItemId(Rule):
     What it does:
         On GPUs that pack the work-item ids into v0, reports the extraction of y or z when
         .amdhsa_system_vgpr_workitem_id does not enable it. On GPUs that give each id a VGPR of its own, reports the
-        extraction of y or z from a register that holds one id alone (warning: it gives 0). A VGPR that is not set up
-        at all is reported by reg.undefined.
+        extraction of y or z from a register that holds one id alone: it gives 0. It is an error when the metadata
+        requires a work-group with more than one work-item along that axis, a warning otherwise. A VGPR that is not set
+        up at all is reported by reg.undefined.
     Why it matters:
-        The bits of an id that is not enabled are undefined: every work-item of a 2-D work-group works on the wrong
-        element.
+        The bits of an id that is not enabled are undefined (in practice 0): every row of a 2-D work-group works on
+        the elements of the first.
     Repair:
         Set .amdhsa_system_vgpr_workitem_id to 1 for y, to 2 for z; on unpacked GPUs read v1 and v2.
     Sources:
@@ -37,7 +38,7 @@ class WorkItemId(Rule):
     id = "reg.work_item_id"
     title = "work-item id is read but not enabled"
     family = "register"
-    severity = "error"
+    severity = "warning"
     bad = (
         Example("gfx90a", kernel_text(_Y, _ACCUM), line=3),
         Example(
@@ -68,7 +69,6 @@ class WorkItemId(Rule):
             axis = _AXES.get(first)
             if axis is None or value is None or axis in reported:
                 continue
-            severity: Severity | None = None
             if packed and value == Value(PACKED_IDS) and enabled is not None and enabled < (1 if axis == "y" else 2):
                 message = (
                     f"work-item id {axis} is read, but .amdhsa_system_vgpr_workitem_id {enabled} does not enable it"
@@ -77,7 +77,6 @@ class WorkItemId(Rule):
             elif not packed and value in (Value("x"), Value("y"), Value("z")):
                 message = f"ids are not packed on {kernel.target.name}: bits {first} and up of id {value.origin} are 0"
                 repair = f"enable id {axis} and read it from v{1 if axis == 'y' else 2}"
-                severity = "warning"
             else:
                 continue
             reported.add(axis)
@@ -86,8 +85,16 @@ class WorkItemId(Rule):
                 frames=instruction.statement.frames,
                 message=message,
                 repair=repair,
-                severity=severity,
+                severity="error" if _extent(facts, axis) > 1 else None,
             )
+
+
+def _extent(facts: KernelFacts, axis: str) -> int:
+    """Work-items along an axis, where the metadata requires a number; else 0."""
+    metadata = facts.kernel.metadata
+    required = metadata.values.get(".reqd_workgroup_size") if metadata is not None else None
+    extent = required["xyz".index(axis)] if isinstance(required, list) and len(required) == 3 else 0
+    return extent if isinstance(extent, int) else 0
 
 
 def _extraction(base: str, values: tuple[tuple[Value | None, ...], ...]) -> tuple[Value | None, int]:
