@@ -85,23 +85,23 @@ def command(
 ) -> int:
     """Check the change of a CI job (GitLab, GitHub, Jenkins): write all reports, post on the merge request, decide."""
     from asmevo_gate.cli.checking import Options
-    from asmevo_gate.forge.comparison import find_comparison
-    from asmevo_gate.forge.job import detect_job
+    from asmevo_gate.forge.comparison import checked_commit, find_comparison
     from asmevo_gate.forge.publication import Posting, publish, publish_failure
     from asmevo_gate.gate.verdict import exit_code
     from asmevo_gate.report.directory import clear_directory
 
     here = Path.cwd()
     clear_directory(reports)
-    job = detect_job(os.environ) if base is None or post != "off" else None
-    compared = find_comparison(here, job, base, head, _say)
+    job = _job(base)
+    compared = checked_commit(here, head, _say)
     options = Options(gpus, rocm, defines, fail_on, baseline, assemble)
     posting = Posting(cast("What", post), max_suggestions, dry_run)
     try:
+        compared = find_comparison(here, job, base, head, _say)
         run = _check(here, job, compared, options, trust_head_config, max_suggestions, verbose)
         _write_reports(run, job, compared, here, reports)
-    except GateError as error:
-        message = str(error)
+    except Exception as error:
+        message = str(error) if isinstance(error, GateError) else f"internal error: {type(error).__name__}"
         _posted(job, posting, lambda job: publish_failure(posting, job, compared, message, _say))
         raise
     report = run.checked.report
@@ -114,6 +114,18 @@ def command(
         lambda job: publish(posting, job, compared, here, report, run.context, run.suggestions, run.old_paths, _say),
     )
     return 2 if strict_posting and not said else code
+
+
+def _job(base: str | None) -> Job | None:
+    """The CI job. A base that the user names does for a job that has none."""
+    from asmevo_gate.forge.job import detect_job
+
+    try:
+        return detect_job(os.environ)
+    except UsageError:
+        if base is None:
+            raise
+        return None
 
 
 class _Run(NamedTuple):

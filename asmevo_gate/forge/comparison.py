@@ -25,6 +25,17 @@ class Comparison(NamedTuple):
         return commit == self.head or commit in self.parents
 
 
+def checked_commit(here: Path, head: str | None, say: Callable[[str], None]) -> Comparison:
+    """The commit to check, compared with nothing yet.
+
+    Raises:
+        GateError: there is no repository, or no such commit.
+    """
+    history = History(here, say)
+    commit = history.commit(head or "HEAD", "head")
+    return Comparison(commit, commit, commit, history.parents(commit))
+
+
 def find_comparison(
     here: Path, job: Job | None, base: str | None, head: str | None, say: Callable[[str], None]
 ) -> Comparison:
@@ -34,9 +45,9 @@ def find_comparison(
         UsageError: there is neither a CI job nor a base.
         GateError: a commit or the merge base is neither in the clone nor can it be fetched.
     """
+    checked = checked_commit(here, head, say)
+    head_commit, parents = checked.head, checked.parents
     history = History(here, say)
-    head_commit = history.commit(head or "HEAD", "head")
-    parents = history.parents(head_commit)
     if base is not None:
         tip = history.commit(base, "base")
         return Comparison(history.deepen_to_merge_base(tip, head_commit), head_commit, tip, parents)

@@ -60,7 +60,10 @@ class GitHub:
     def refs(self) -> Refs:
         pull = self._ask("GET", f"{self._project}/pulls/{self._number}")
         try:
-            return Refs(pull["base"]["sha"], pull["base"]["sha"], pull["head"]["sha"])
+            base, head = quote(pull["base"]["sha"]), quote(pull["head"]["sha"])
+            # The diff of a pull request begins at the merge base.
+            between = self._ask("GET", f"{self._project}/compare/{base}...{head}?per_page=1")
+            return Refs(between["merge_base_commit"]["sha"], base, head)
         except (KeyError, TypeError) as error:
             raise ForgeError("GitHub gave no pull request") from error
 

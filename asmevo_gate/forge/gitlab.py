@@ -57,7 +57,12 @@ class GitLab:
         self._redirects = (gitlab.exceptions.RedirectError, requests.TooManyRedirects)
         self._token = token
         self._server = gitlab.Gitlab(
-            request.server, private_token=token, timeout=TIMEOUT_SECONDS, session=session, keep_base_url=True
+            request.server,
+            private_token=token,
+            ssl_verify=request.ca_file or True,
+            timeout=TIMEOUT_SECONDS,
+            session=session,
+            keep_base_url=True,
         )
         project = self._server.projects.get(request.project, lazy=True)
         self._request: Any = project.mergerequests.get(request.number, lazy=True)

@@ -23,13 +23,15 @@ _NULL = re.compile(r"0{40,}")
 
 class MergeRequest(NamedTuple):
     """A merge request (GitHub: pull request). ``server`` is the address of GitLab, or that of GitHub's REST API;
-    ``project`` a number or ``group/name``. ``head`` is the last commit of its branch, where the job says it."""
+    ``project`` a number or ``group/name``. ``head`` is the last commit of its branch, where the job says it.
+    ``ca_file`` holds the certificates by which the server is known, where it is not by public ones."""
 
     kind: Kind
     server: str
     project: str
     number: int
     head: str | None = None
+    ca_file: str | None = None
 
 
 class Job(NamedTuple):
@@ -77,6 +79,7 @@ def _gitlab(environment: Mapping[str, str]) -> Job:
             environment.get("CI_MERGE_REQUEST_PROJECT_ID") or environment.get("CI_PROJECT_ID", ""),
             _number(number, "CI_MERGE_REQUEST_IID"),
             _commit(environment.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")),
+            environment.get("CI_SERVER_TLS_CA_FILE") or None,
         )
         target = environment.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
         if not base and not target:

@@ -14,7 +14,8 @@ SUGGESTION = re.compile(r"<!-- asmevo-gate:suggestion ([0-9a-f]{20}) -->")
 
 
 class Refs(NamedTuple):
-    """The commits between which the forge shows the merge request's diff."""
+    """The commits of the merge request: ``base`` and ``head`` are those between which the forge shows the diff,
+    ``start`` is the target branch as the forge last saw it."""
 
     base: str
     start: str

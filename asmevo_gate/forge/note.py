@@ -32,7 +32,8 @@ def failure_text(message: str, commit: str, address: str) -> str:
     """The note of a run that could not do its work; it takes the place of an older verdict."""
     return (
         f"{markdown.MARKER}\n## asmevo-gate: not done\n\nThe gate could not do its work on "
-        f"{markdown_code(commit[:12])}, so nothing is known about this change:\n\n{markdown_text(message)}\n{_job(address)}"
+        f"{markdown_code(commit[:12])}, so nothing is known about this change:\n\n"
+        f"{markdown_text(message)}\n{_job(address)}"
     )
 
 

@@ -52,6 +52,7 @@ def post_suggestions(
         ForgeError: the forge cannot be reached or refuses more than a position.
     """
     threads = forge.threads()
+    suggestions = list({suggestion.key: suggestion for suggestion in suggestions}.values())
     current = {suggestion.key for suggestion in suggestions}
     resolved = 0
     for thread in threads:
@@ -112,8 +113,7 @@ def _diff_reader(here: Path, compared: Comparison, refs: Refs, say: Say) -> Diff
     try:
         for commit in (refs.base, refs.head):
             history.commit(commit, "merge request")
-        base = history.deepen_to_merge_base(refs.base, refs.head)
-        return DiffReader(here, base, refs.head, compared.head)
+        return DiffReader(here, refs.base, refs.head, compared.head)
     except GateError as error:
         say(f"suggestions go into the note: {error.message}")
         return None

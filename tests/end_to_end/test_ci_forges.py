@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -214,17 +214,27 @@ def test_jenkins(project: Project, forge: str) -> None:
     assert server.faults == []
 
 
-def test_a_gate_that_cannot_do_its_work_says_so_in_the_place_of_an_older_verdict(
-    project: Project, gitlab: FakeGitLab
-) -> None:
-    settings, job = gitlab_job()
+def wrong_settings(project: Project) -> None:
     git(project.upstream, "checkout", "--quiet", "main")
     (project.upstream / ".asmevo-gate.yaml").write_text("gpus: [gfx94]\n")
     git(project.upstream, "add", "--all")
     git(project.upstream, "commit", "--quiet", "--message", "Wrong settings")
     git(project.upstream, "checkout", "--quiet", "faster")
-    gitlab.add_note("<!-- asmevo-gate:note -->\n## asmevo-gate: pass\n")
     project.checkout("faster")
+
+
+def no_base(project: Project) -> None:
+    project.checkout("faster")
+    git(project.job, "remote", "set-url", "origin", "file:///nowhere")
+
+
+@pytest.mark.parametrize(("fault", "words"), [(wrong_settings, "unknown GPU"), (no_base, "cannot be fetched")])
+def test_a_gate_that_cannot_do_its_work_says_so_in_the_place_of_an_older_verdict(
+    project: Project, gitlab: FakeGitLab, fault: Callable[[Project], None], words: str
+) -> None:
+    settings, job = gitlab_job()
+    gitlab.add_note("<!-- asmevo-gate:note -->\n## asmevo-gate: pass\n")
+    fault(project)
     variables = {
         **settings,
         "GITLAB_CI": "true",
@@ -238,4 +248,4 @@ def test_a_gate_that_cannot_do_its_work_says_so_in_the_place_of_an_older_verdict
     done = run_script("\n".join(job["script"]), project.job, project.variables(**variables))
     assert done.returncode == 2
     (note,) = gitlab.notes
-    assert "## asmevo-gate: not done" in note["body"] and "unknown GPU" in note["body"]
+    assert "## asmevo-gate: not done" in note["body"] and words in note["body"]

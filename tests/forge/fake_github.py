@@ -54,6 +54,9 @@ class FakeGitHub(FakeServer):
         if (method, rest) == ("GET", "/pulls/9"):
             target = git(self.repository, "rev-parse", self.target)
             return Answer(200, {"number": 9, "base": {"sha": target}, "head": {"sha": self.diff.head}})
+        if method == "GET" and (match := re.fullmatch(r"/compare/([0-9a-f]{40})\.\.\.([0-9a-f]{40})", rest)):
+            base = git(self.repository, "merge-base", match[1], match[2])
+            return Answer(200, {"merge_base_commit": {"sha": base}, "files": []})
         if (method, rest) == ("GET", "/issues/9/comments"):
             return self._page(request, self.comments)
         if (method, rest) == ("GET", "/pulls/9/comments"):
