@@ -120,11 +120,12 @@ class Isa:
             if name not in allowed and name not in _ANYWHERE and not (name.startswith("no") and name[2:] in allowed):
                 return self._refuse_modifier(text, tokens.mnemonic, key, name)
         slots = [slot(operand) for operand in tokens.operands]
+        suffixed = key.variant != "dpp" or tokens.mnemonic.endswith("_dpp")
         for operand, one, kinds in zip(tokens.operands, slots, table.slots[row.slots], strict=True):
             if one.symbolic:
                 reason = f"'{operand}' needs a symbol that the file does not define"
                 return NotDecoded(text, tokens.mnemonic, "symbolic", reason)
-            problem = one.problem or misfit(operand, one, kinds, self.wave_size)
+            problem = one.problem or misfit(operand, one, kinds, self.wave_size, suffixed)
             if problem:
                 return NotDecoded(text, tokens.mnemonic, "no_form", f"'{operand}': {problem}")
         return self._assemble(text, tokens, key, row, slots)

@@ -17,14 +17,22 @@ _VCC = ((SPECIAL["vcc_lo"], 2),)
 
 
 @cache
-def _kinds(text: str) -> tuple[frozenset[str], frozenset[int]]:
+def _kinds(text: str, wave_size: int) -> tuple[frozenset[str], frozenset[int]]:
     letters, _, widths = text.rpartition(" ") if " " in text else (text, "", "")
-    return frozenset(letters), frozenset(int(width) for width in widths.split(",") if width)
+    found: set[int] = set()
+    for entry in filter(None, widths.split(",")):
+        width, _, wave = entry.partition("/")
+        if not wave or int(wave) == wave_size:
+            found.add(int(width))
+    return frozenset(letters), frozenset(found)
 
 
-def misfit(text: str, one: Slot, kinds: str, wave_size: int) -> str:
-    """Why the operand does not fit; empty when it does, or when the table does not know enough to say so."""
-    letters, widths = _kinds(kinds)
+def misfit(text: str, one: Slot, kinds: str, wave_size: int, low_only: bool) -> str:
+    """Why the operand does not fit; empty when it does, or when the table does not know enough to say so.
+
+    ``low_only``: an ``l`` of the kinds counts. It does not when the assembler may choose a longer encoding.
+    """
+    letters, widths = _kinds(kinds, wave_size)
     if widths == _LANE_MASK and "v" not in letters and len(one.parts) == 1 and one.parts[0][0] >= SGPR.start:
         if one.parts[0][1] != wave_size // 32:
             return f"a lane mask has {wave_size // 32} dwords in wave{wave_size}"
@@ -45,7 +53,7 @@ def misfit(text: str, one: Slot, kinds: str, wave_size: int) -> str:
         return ""
     if bank not in letters and one.half is None:
         return f"a{'n AGPR' if bank == 'a' else ' VGPR' if bank == 'v' else 'n SGPR'} cannot stand here"
-    if "l" in letters and bank == "v" and start > _LAST_LOW:
+    if low_only and "l" in letters and bank == "v" and start > _LAST_LOW:
         return "only v0 to v127 can be named here"
     if len(one.parts) == 1 and text[0] != "[" and widths and length not in widths:
         expected = " or ".join(str(width) for width in sorted(widths))

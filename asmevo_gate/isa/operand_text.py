@@ -97,6 +97,8 @@ FLAG_MODIFIERS = frozenset(
 )
 """Modifiers that are one word. Anything of the shape ``word:value`` is a modifier as well."""
 
+_FLAT = ("flat_", "global_", "scratch_")
+"""Families whose ``offset`` may be called ``inst_offset`` (AMDGPUAsmParser, parseFlatOffset)."""
 _PIECE = re.compile(
     r"""\s*(?:(?P<comma>,)
     |(?P<word>(?:\[(?:[^\[\]]|\[[^\[\]]*\])*\]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\|[^|,\s]+\||[^\s,\[\]()])+)
@@ -109,14 +111,18 @@ _REGISTER_LIKE = re.compile(
     r"-?(?:\|.*\||(?:-?(?:neg|abs|sext)\(.*\))|(?:v|s|a|acc|ttmp)(?:\d+|\[.*\])(?:\.[lh])?|vcc(?:_lo|_hi)?|off|null"
     r"|exec(?:_lo|_hi)?|m0)$"
 )
+_STARTS_OPERAND = re.compile(rf"{_REGISTER_LIKE.pattern}|-?\d")
+"""What is an operand even without a comma before it: a register, or a number."""
 
 
 def split(text: str) -> Tokens:
-    """Take an instruction text apart."""
+    """Take an instruction text apart. The mnemonic, and nothing else, may be in upper case."""
     mnemonic, _, rest = text.strip().partition(" ")
     if "\t" in mnemonic:
         mnemonic, _, more = mnemonic.partition("\t")
         rest = f"{more} {rest}"
+    if not mnemonic.islower():
+        mnemonic = mnemonic.lower()
     rest = rest.strip()
     operands: list[str] = []
     modifiers: dict[str, str] = {}
@@ -134,6 +140,8 @@ def split(text: str) -> Tokens:
         key = _KEY.match(word)
         if key and not word.startswith("["):
             last_key, expects = key["key"], False
+            if last_key == "inst_offset" and mnemonic.startswith(_FLAT):
+                last_key = "offset"
             modifiers[last_key] = key["value"]
         elif word in FLAG_MODIFIERS and not (word == "a16" and expects and last_key is None):
             last_key, expects = word, False
@@ -145,7 +153,7 @@ def split(text: str) -> Tokens:
             expects = False
         elif last_key is None and operands and _joins(operands[-1], word):
             operands[-1] += " " + word
-        elif last_key is None and (_REGISTER_LIKE.match(word) or (len(operands) == 1 and mnemonic == "exp")):
+        elif last_key is None and (_STARTS_OPERAND.match(word) or (len(operands) == 1 and mnemonic == "exp")):
             operands.append(word)
         elif expects:
             operands.append(word)

@@ -18,7 +18,8 @@ class Form:
 
     def __init__(self, count: int) -> None:
         self.roles = ["-"] * count
-        self.widths: list[set[int]] = [set() for _ in range(count)]
+        self.widths: list[set[tuple[int, int]]] = [set() for _ in range(count)]
+        """Per operand (dwords, wave size in which a line had this width)."""
         self.letters: list[set[str]] = [set() for _ in range(count)]
         self.low_only: list[bool | None] = [None] * count
         """True when every line had the operand in a class of v0 to v127, None when it was never a register."""
@@ -40,7 +41,7 @@ class Form:
     def from_json(cls, row: list[Any]) -> Form:
         form = cls(len(row[0]))
         form.roles = row[0]
-        form.widths = [set(widths) for widths in row[1]]
+        form.widths = [{(length, wave) for length, wave in widths} for widths in row[1]]
         form.letters = [set(letters) for letters in row[2]]
         form.opcodes, form.modifiers, form.samples = (
             set(row[3]),
@@ -60,11 +61,12 @@ def mask_of(one: Slot) -> int:
 
 
 def add_sample(
-    forms: dict[FormKey, Form], text: str, assembled: Assembled, descriptions: Descriptions, conflicts: list[str]
-) -> None:
+    forms: dict[FormKey, Form], text: str, assembled: Assembled, descriptions: Descriptions, wave: int,
+    conflicts: list[str],
+) -> None:  # fmt: skip
     """Learn from one accepted line; a line in which registers overlap teaches nothing and is left out."""
     if "::" in text:
-        _add_dual(forms, text, assembled, descriptions, conflicts)
+        _add_dual(forms, text, assembled, descriptions, wave, conflicts)
         return
     tokens = split(text)
     opcode = descriptions.opcodes[assembled.opcode]
@@ -76,7 +78,7 @@ def add_sample(
     form = forms.get(key)
     if form is None:
         form = forms[key] = Form(len(roles))
-    _merge(form, key, roles, written, read, tokens, conflicts)
+    _merge(form, key, roles, written, read, tokens, wave, conflicts)
     _note_classes(form, tokens, assembled, opcode, descriptions)
     if assembled.opcode not in form.opcodes or len(form.samples) < 2:
         form.samples.append((assembled.opcode, text))
@@ -100,7 +102,7 @@ def _note_classes(form: Form, tokens: Tokens, assembled: Assembled, opcode: Opco
 
 def _merge(
     form: Form, key: FormKey, roles: list[str], written: frozenset[str], read: frozenset[str], tokens: Tokens,
-    conflicts: list[str],
+    wave: int, conflicts: list[str],
 ) -> None:  # fmt: skip
     for position, role in enumerate(roles):
         if role == "-":
@@ -118,7 +120,7 @@ def _merge(
     form.modifiers |= tokens.modifiers.keys()
     for position, text in enumerate(tokens.operands):
         for _, length in slot(text).parts:
-            form.widths[position].add(length)
+            form.widths[position].add((length, wave))
 
 
 def roles_of(
@@ -157,8 +159,9 @@ def _implicit_role(mask: int, written: list[str], read: list[str]) -> str:
 
 
 def _add_dual(
-    forms: dict[FormKey, Form], text: str, assembled: Assembled, descriptions: Descriptions, conflicts: list[str]
-) -> None:
+    forms: dict[FormKey, Form], text: str, assembled: Assembled, descriptions: Descriptions, wave: int,
+    conflicts: list[str],
+) -> None:  # fmt: skip
     x_tokens, y_tokens = (split(half.strip()) for half in text.split("::"))
     opcode = descriptions.opcodes[assembled.opcode]
     both = Tokens("", x_tokens.operands + y_tokens.operands, {})
@@ -175,7 +178,7 @@ def _add_dual(
             form.written, form.read = written, read
         form.written = (form.written or frozenset()) & written
         form.read = (form.read or frozenset()) & read
-        _merge(form, key, part, form.written, form.read, tokens, conflicts)
+        _merge(form, key, part, form.written, form.read, tokens, wave, conflicts)
         form.opcodes.add(assembled.opcode)
         if len(form.samples) < 2:
             form.samples.append((assembled.opcode, text))

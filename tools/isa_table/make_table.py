@@ -32,6 +32,7 @@ from probes import Kind, kind_of, probes  # noqa: E402
 from samples import derived, lane_mask_spellings, vopd_lines  # noqa: E402
 
 from asmevo_gate.isa.form_key import FormKey, form_key  # noqa: E402
+from asmevo_gate.isa.instruction import Op  # noqa: E402
 from asmevo_gate.isa.operand_text import slot, split  # noqa: E402
 from asmevo_gate.isa.targets import find_target, target_names  # noqa: E402
 
@@ -42,13 +43,21 @@ GENERATIONS = (
     "gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030", "gfx1100", "gfx1200", "gfx1250",
 )  # fmt: skip
 """Targets whose texts are the candidates for all: gfx1151 and gfx1201 have no text that none of these has."""
-SCHEMA = "asmevo-gate/instructions/2"
+SCHEMA = "asmevo-gate/instructions/3"
+_SOURCES = [
+    *(
+        Path(__file__).with_name(name).read_bytes()
+        for name in ("forms.py", "probes.py", "make_table.py", "llvm_tables.cpp")
+    ),
+    *((ROOT / "asmevo_gate/isa" / name).read_bytes() for name in ("form_key.py", "operand_text.py")),
+]
+"""What the kept forms depend on, as it was when the program started."""
 
 
-def machines(target: str) -> list[str]:
-    """The LLVM subtargets that together are one target: one for each wave size."""
-    waves = find_target(target).wave_sizes
-    return [target] + [f"{target},+wavefrontsize64" for wave in waves[1:] if wave == 64]
+def machines(target: str) -> dict[str, int]:
+    """The LLVM subtargets that together are one target, one for each wave size, the default first."""
+    default, *others = find_target(target).wave_sizes
+    return {target: default} | {f"{target},+wavefrontsize{wave}": wave for wave in others}
 
 
 def accepted_texts(program: Path, target: str) -> list[str]:
@@ -98,10 +107,8 @@ def forms_of(program: Path, target: str, candidates: list[str], description: dic
 
 def _fingerprint(candidates: list[str]) -> str:
     digest = hashlib.sha256("\n".join(candidates).encode())
-    for source in ("forms.py", "probes.py", "llvm_tables.cpp"):
-        digest.update(Path(__file__).with_name(source).read_bytes())
-    for source in ("form_key.py", "operand_text.py"):
-        digest.update((ROOT / "asmevo_gate/isa" / source).read_bytes())
+    for source in _SOURCES:
+        digest.update(source)
     return digest.hexdigest()[:12]
 
 
@@ -109,11 +116,11 @@ def _find_forms(program: Path, target: str, candidates: list[str], description: 
     descriptions = Descriptions(description)
     forms: dict[FormKey, Form] = {}
     conflicts: list[str] = []
-    for machine in machines(target):
+    for machine, wave in machines(target).items():
         lines = candidates if machine == target else [line for line in candidates if line.startswith("v_")]
         for text, assembled in assemble(program, machine, _supported(program, machine, lines)):
             if not assembled.error:
-                add_sample(forms, text, assembled, descriptions, conflicts)
+                add_sample(forms, text, assembled, descriptions, wave, conflicts)
     print(f"{target}: {len(forms)} forms from {len(candidates)} lines", file=sys.stderr)
     if conflicts:
         raise SystemExit(f"{target}: lines of one form disagree:\n" + "\n".join(conflicts[:20]))
@@ -128,10 +135,7 @@ def _learn_kinds(program: Path, target: str, forms: dict[FormKey, Form], descrip
     letters: dict[tuple[Kind, int], set[str]] = defaultdict(set)
     same: dict[tuple[Kind, str], set[str]] = defaultdict(set)
     """Features (first) -> further features that leave the opcode as it is: glc of a load changes no register."""
-    for key, form in forms.items():
-        for number, text in form.samples:
-            modifiers[kind_of(key, descriptions.opcodes[number])] |= split(text).modifiers.keys()
-    answers = assemble(program, machines(target)[0], [probe.text for probe in tried])
+    answers = assemble(program, target, [probe.text for probe in tried])
     for probe, (text, assembled) in zip(tried, answers, strict=True):
         if assembled.error:
             continue
@@ -167,7 +171,8 @@ def _supported(program: Path, machine: str, lines: list[str]) -> list[str]:
     missing = {
         text.partition(" ")[0]
         for text, assembled in assemble(program, machine, first.values())
-        if "not supported on this GPU" in assembled.error or assembled.error.startswith("invalid instruction")
+        if "instruction not supported on this GPU" in assembled.error
+        or assembled.error.startswith("invalid instruction")
     }
     return [line for line in lines if line.partition(" ")[0] not in missing]
 
@@ -200,7 +205,7 @@ def rows_of(
             roles = "K" + roles[1:]
         taken, letters_of = _as_encoded(key, form, forms)
         slots = tuple(
-            f"{''.join(sorted(letters))} {','.join(map(str, sorted(widths)))}".rstrip()
+            f"{''.join(sorted(letters))} {','.join(_widths(widths, target, classes))}".rstrip()
             for letters, widths in zip(letters_of, form.widths, strict=True)
         )
         rows[key] = (
@@ -210,12 +215,23 @@ def rows_of(
     return rows
 
 
+def _widths(seen: set[tuple[int, int]], target: str, classes: int) -> list[str]:
+    """Widths in dwords; a matrix operand whose width depends on the wave size has it behind a slash."""
+    waves = find_target(target).wave_sizes
+    found: list[str] = []
+    for length in sorted({length for length, _ in seen}):
+        only = [wave for wave in waves if (length, wave) in seen]
+        tied = classes & Op.WMMA and len(only) < len(waves)
+        found += [f"{length}/{wave}" for wave in only] if tied else [str(length)]
+    return found
+
+
 def _as_encoded(key: FormKey, form: Form, forms: dict[FormKey, Form]) -> tuple[set[str], list[set[str]]]:
     """Modifiers and operand kinds of a form. A bare mnemonic takes what its encodings take together: a modifier
     tried on a bare line shows only that one of the mnemonics of its kind has an encoding with that modifier."""
     letters = [set(kinds) for kinds in form.letters]
     for kinds, low in zip(letters, form.low_only, strict=True):
-        if low and key.variant == "e32":
+        if low and key.variant in ("e32", "dpp"):
             kinds.add("l")
     for _, text in form.samples:
         if "::" not in text:

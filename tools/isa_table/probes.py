@@ -54,8 +54,9 @@ def _named(*texts: str) -> list[tuple[str, str]]:
 VECTOR = _named(
     "clamp", "mul:2", "div:2", "byte_sel:1", "bitop3:1", "cbsz:1", "abid:1", "blgp:1", "wait_exp:1", "wait_vdst:1",
     "wait_va_vdst:1", "wait_vm_vsrc:1", "high", "index_key:1", "matrix_a_fmt:1", "matrix_b_fmt:1",
-    "matrix_a_fmt:MATRIX_FMT_BF8", "matrix_b_fmt:MATRIX_FMT_BF8", "matrix_a_reuse", "matrix_b_reuse", "matrix_a_scale:1",
-    "matrix_b_scale:1", "matrix_a_scale:MATRIX_SCALE_ROW1", "matrix_b_scale:MATRIX_SCALE_ROW1", "matrix_a_scale_fmt:1",
+    "matrix_a_fmt:MATRIX_FMT_BF8", "matrix_b_fmt:MATRIX_FMT_BF8", "matrix_a_reuse", "matrix_b_reuse",
+    "matrix_a_scale:1", "matrix_b_scale:1",
+    "matrix_a_scale:MATRIX_SCALE_ROW1", "matrix_b_scale:MATRIX_SCALE_ROW1", "matrix_a_scale_fmt:1",
     "matrix_b_scale_fmt:1", "matrix_a_scale_fmt:MATRIX_SCALE_FMT_E5M3", "matrix_b_scale_fmt:MATRIX_SCALE_FMT_E5M3",
     "index_key:0", "scale_sel:1",
 )  # fmt: skip
@@ -77,11 +78,17 @@ MEMORY += [(text.split()[0], text) for text in ("glc lwe", "glc tfe", "lwe tfe",
 SCALAR = _named("glc", "dlc", "nv", "th:TH_LOAD_HT", "th:0", "scope:SCOPE_DEV", "offset:8", "scale_offset")
 _DIGITS = re.compile(r"\d+")
 _BANKS = ("v", "a", "s")
+_ACCESSES = ("load", "store", "atomic", "buffer", "scratch", "dcache", "prefetch")
+"""Second words of scalar memory instructions. A store and an atomic may have the same operands, but glc of an atomic
+asks for another form, and that of a store for none."""
 
 
 def kind_of(key: FormKey, opcode: Opcode) -> Kind:
     """The kind of a form as this opcode."""
-    family = key.base.split("_")[0] if not key.base.startswith("v_") else "_".join(key.base.split("_")[:2])[:6]
+    words = key.base.split("_")
+    family = words[0] if key.base.startswith("s_") and words[1] not in _ACCESSES else "_".join(words[:2])
+    if key.base.startswith("v_"):
+        family = family[:6]
     classes = opcode.register_classes
     if not key.base.startswith("v_"):  # In memory instructions the width of an operand decides nothing.
         classes = tuple(name and _DIGITS.sub("", name) for name in classes)

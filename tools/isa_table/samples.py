@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from asmevo_gate.isa.operand_text import split
+from asmevo_gate.isa.operand_text import slot, split
+from asmevo_gate.isa.registers import VGPR
 
 _SPLIT_TYPE = re.compile(r"(x\d+)_([a-z]+\d+)$")
 """Matrix instructions are also written without the underscore before the type: ``..._32x32x8f16``."""
@@ -41,12 +42,15 @@ ALIAS_RULES = (
     ("_flbit_", "_clz_"), ("v_ffbh_u32", "v_clz_i32_u32"),
 )  # fmt: skip
 """Systematic renamings between generations. Each candidate counts only when LLVM's assembler accepts it."""
+_NO_OFFSET = re.compile(r", (?:0x0|null)(?P<tail>(?: glc)?)$")
+"""An offset of a scalar memory instruction that may be left out."""
 
 
 def derived(lines: list[str]) -> Iterator[str]:
     """Lines, and the same lines in other spellings: bare mnemonic, every encoding suffix, systematic renamings."""
     seen: set[str] = set(EXTRA_LINES)
     yield from EXTRA_LINES
+    lines = [*lines, *_image_lines(lines)]
     renamed: set[tuple[str, str]] = set()
     for line in lines:
         mnemonic, _, rest = line.partition(" ")
@@ -66,13 +70,31 @@ def derived(lines: list[str]) -> Iterator[str]:
                 for before, after in ((old, new), (new, old)):
                     if before in bare and before != after:
                         names.append(mnemonic.replace(before, after))
-        if rest.endswith((", 0x0", ", null")):
-            yield f"{mnemonic} {rest.rpartition(', ')[0]}"
+        if match := _NO_OFFSET.search(rest):
+            yield f"{mnemonic} {rest[: match.start()]}{match['tail']}"
         for name in names:
             text = f"{name} {rest}".strip()
             if text not in seen:
                 seen.add(text)
                 yield text
+
+
+def _image_lines(lines: list[str]) -> Iterator[str]:
+    """Image lines that need a modifier of another value than the one that the extractor gives: a single bit of dmask
+    for msaa_load, and the status dword of tfe behind the data of an atomic."""
+    for line in lines:
+        if line.startswith("image_msaa_load"):
+            yield line.replace("dmask:0xf", "dmask:0x1")
+        elif line.startswith("image_atomic") and " tfe" not in line:
+            data = slot(split(line).operands[0])
+            if not data.parts or data.parts[0][0] >= VGPR.count:
+                continue
+            start, length = data.parts[0]
+            _, comma, rest = line.partition(", ")
+            wider = f"{line.partition(' ')[0]} v[{start}:{start + length}]{comma}{rest}"
+            yield f"{wider} tfe"
+            if "glc" not in line and "TH_ATOMIC" not in line:
+                yield from (f"{wider} glc tfe", f"{wider} th:TH_ATOMIC_RETURN tfe")
 
 
 def lane_mask_spellings(lines: list[str]) -> Iterator[str]:
@@ -86,25 +108,27 @@ def lane_mask_spellings(lines: list[str]) -> Iterator[str]:
         if (mnemonic, len(tokens.operands)) in seen:
             continue
         seen.add((mnemonic, len(tokens.operands)))
-        head = f"{mnemonic} "
+        heads = dict.fromkeys((mnemonic, _SUFFIX.sub("", mnemonic)))
         tail = " ".join(f"{key}:{value}" if value else key for key, value in tokens.modifiers.items())
         operands = tokens.operands
-        for mask in ("vcc", "vcc_lo", "s20", "s[20:21]"):
+        for mask, other in (("vcc", "vcc"), ("vcc_lo", "vcc_lo"), ("s20", "s24"), ("s[20:21]", "s[24:25]")):
             if mnemonic.startswith("v_cmp"):
                 spellings = [[mask, *operands], [mask, *operands[1:]], operands[1:]]
             else:
                 spellings = [
-                    [*operands, mask], [*operands[:1], mask, *operands[1:]], [*operands[:1], mask, *operands[1:], mask],
-                    [*operands[:1], mask, *operands[2:], mask], [*operands[:1], mask, *operands[2:]],
+                    [*operands, mask], [*operands[:1], mask, *operands[1:]],
+                    [*operands[:1], mask, *operands[1:], other],
+                    [*operands[:1], mask, *operands[2:], other], [*operands[:1], mask, *operands[2:]],
                     [*operands[:1], *operands[2:4]],
-                    [*operands[:-1], mask],
+                    [*operands[:-1], mask], [*operands[:1], mask, *operands[2:-1], other], operands[:-1],
                 ]  # fmt: skip
             for spelling in spellings:
-                yield f"{head}{', '.join(spelling)} {tail}".rstrip()
+                for head in heads:
+                    yield f"{head} {', '.join(spelling)} {tail}".rstrip()
 
 
 _DUAL = re.compile(r"V_DUAL_(.+)_X_(.+?)_(?:e96_)?gfx\w+")
-_DUAL_SUFFIX = re.compile(r"_(?:e32|e64)$")
+_DUAL_SUFFIX = re.compile(r"(?:_pseudo)?_(?:e32|e64)$")
 _PARTNERS = ("mov_b32", "add_f32", "fmac_f32", "mul_f32")
 
 
