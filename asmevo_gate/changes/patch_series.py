@@ -105,3 +105,27 @@ def _mails(repository: Repository, base: str, tip: str) -> tuple[str, ...]:
         )  # fmt: skip
         mails.append(mail.decode("utf-8", "surrogateescape"))
     return tuple(mails)
+
+
+def set_branch(cwd: Path, commit: str, branch: str) -> None:
+    """Let a local branch point to a commit. It is made when it does not exist, and moved only forward or from one run
+    of the tool to the next: never off commits of someone else.
+
+    Raises:
+        UsageError: the name is no branch name, or the branch holds other work or is checked out.
+        GateError: git refuses.
+    """
+    repository = Repository(cwd)
+    reference = f"refs/heads/{branch}"
+    try:
+        repository.run("check-ref-format", reference)
+    except GateError as error:
+        raise UsageError(f"{branch!r} is not a branch name", "use letters, digits, - and /") from error
+    if repository.run("for-each-ref", "--format=%(HEAD)", reference).decode("ascii").strip() == "*":
+        raise UsageError(f"the branch '{branch}' is checked out", "name another branch")
+    old = repository.run("for-each-ref", "--format=%(objectname)", reference).decode("ascii").strip()
+    if old:
+        authors = repository.run("log", "--format=%ae", f"{commit}..{old}").decode("utf-8", "replace").split()
+        if any(author != IDENTITY["GIT_AUTHOR_EMAIL"] for author in authors):
+            raise UsageError(f"the branch '{branch}' holds commits of others", "name another branch")
+    repository.run("update-ref", "-m", "asmevo-gate rewrite", reference, commit, old or "0" * len(commit))

@@ -18,6 +18,7 @@ from asmevo_gate.errors import GateError
 _COMMANDS = {
     "check": "Check kernels: staged changes, a range, files, or standard input.",
     "ci": "Check the change of a CI job, write all reports, post on the merge request.",
+    "rewrite": "Improve kernels where it is proved safe.",
     "verify": "Prove or refute that a changed kernel computes the same.",
     "cost": "Estimate the cycles of every block and loop.",
     "rules": "List the rules.",

@@ -58,7 +58,19 @@ def check_text(
     Raises:
         GateError: the text cannot be read as assembly, or exceeds a limit.
     """
-    program = parsed_program(path, text, target, options, wave_size)
+    return check_program(
+        parsed_program(path, text, target, options, wave_size), base, rule_filter, constraints, profiles
+    )
+
+
+def check_program(
+    program: Program,
+    base: CheckedProgram | None = None,
+    rule_filter: Callable[[Rule], bool] | None = None,
+    constraints: ConstraintGraph | None = None,
+    profiles: frozenset[str] = frozenset(),
+) -> CheckedProgram:
+    """Run every rule over a program that was read already."""
     base_kernels = {facts.kernel.name: facts for facts in base.kernels} if base else {}
     kernels = tuple(
         KernelFacts(program, function, base_kernels.get(function.name), constraints, profiles)

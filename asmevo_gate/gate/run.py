@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -50,6 +50,8 @@ class Request:
     defines: tuple[tuple[str, int], ...] = ()
     assemble: bool = True
     """Also assemble each source file, when an assembler for its GPU is at hand."""
+    watch: Callable[[KernelFacts], None] | None = None
+    """Called with the facts of each reported kernel, for pictures."""
     command: str = ""
     """The command line, for the reproduce line of reports."""
     constraints: Mapping[str, ConstraintFile] = field(default_factory=dict)
@@ -173,7 +175,7 @@ def _check_configuration(
     settings: Settings,
     request: Request,
 ) -> _FileResult:
-    graph = _graph(way.target, request)
+    graph = constraint_graph(way.target, request)
     profiles = frozenset(settings.profiles)
     base = _checked_base(change, base_text, way, changes, graph, profiles)
     enabled = partial(_is_enabled, settings.disabled)
@@ -193,11 +195,12 @@ def _check_configuration(
         if not request.count_known:
             findings = mark_new(findings, (finding.fingerprint for finding in findings_of(base, severities)))
         base_kernels = {facts.kernel.name: facts for facts in base.kernels}
-    kernels = tuple(_kernel_reports(head, base_kernels))
+    kernels = tuple(_kernel_reports(head, base_kernels, request.watch))
     return _FileResult(findings, kernels, Coverage(head.instructions, head.modelled, head.unknown))
 
 
-def _graph(target: Target, request: Request) -> ConstraintGraph:
+def constraint_graph(target: Target, request: Request) -> ConstraintGraph:
+    """The constraints that hold for a run: the shipped ones, and those of the project laid over them."""
     graph = graph_for(target, request.rocm or "")
     for path, project in request.constraints.items():
         graph = lay_over(graph, project, path)
@@ -243,11 +246,15 @@ def source_options(side: Side, way: Configuration, changes: ChangeSet) -> Source
     )
 
 
-def _kernel_reports(head: CheckedProgram, base: dict[str, KernelFacts]) -> Iterator[KernelReport]:
+def _kernel_reports(
+    head: CheckedProgram, base: dict[str, KernelFacts], watch: Callable[[KernelFacts], None] | None
+) -> Iterator[KernelReport]:
     only_kernels = bool(head.program.kernels)
     for facts in head.kernels:
         if only_kernels and not facts.kernel.is_kernel:
             continue
+        if watch is not None:
+            watch(facts)
         metrics = kernel_metrics(facts)
         before = base.get(facts.kernel.name)
         base_metrics = kernel_metrics(before) if before is not None else None

@@ -1,0 +1,111 @@
+"""What a change of a region is worth: estimated cycles, instructions, live registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from asmevo_gate.analysis.side_effects import is_timing
+from asmevo_gate.cost.block import BlockCost, body_cost
+from asmevo_gate.cost.body import Body
+from asmevo_gate.cost.interval import high_of, low_of
+from asmevo_gate.cost.timing import Timing
+from asmevo_gate.isa.instruction import Decoded, Op
+from asmevo_gate.isa.registers import VGPRS
+from asmevo_gate.isa.waits import counter_limits, decode_wait
+
+_SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Worth:
+    """One version of a region.
+
+    ``cycles`` are clk for one wave alone (memory at its best), ``cycles_high`` with memory at its worst, ``busy`` clk
+    a wave at the kernel's occupancy. ``waited`` adds up how far the waits go below their counters' largest values.
+    """
+
+    cycles: float
+    cycles_high: float
+    busy: float
+    ipc: float
+    instructions: int
+    waited: int
+    vgprs_live: int
+
+    @property
+    def measures(self) -> tuple[float, ...]:
+        """What may not get worse."""
+        return (self.cycles, self.cycles_high, self.busy)
+
+
+def worth(code: Sequence[Decoded], timing: Timing, waves: int, live_out: int) -> Worth:
+    """What the instructions cost by themselves."""
+    body = Body(code, timing, loop=False)
+    alone: BlockCost = body_cost(body, 1)
+    shared = body_cost(body, waves) if waves > 1 else alone
+    return Worth(
+        cycles=low_of(alone.cycles),
+        cycles_high=high_of(alone.cycles),
+        busy=low_of(shared.cycles) / max(1, shared.waves),
+        ipc=low_of(alone.ipc),
+        instructions=len(code),
+        waited=sum(_waited(decoded, timing) for decoded in code),
+        vgprs_live=_live_peak(code, live_out),
+    )
+
+
+def _waited(decoded: Decoded, timing: Timing) -> int:
+    if not decoded.classes & Op.WAIT:
+        return 0
+    largest = counter_limits(timing.target)
+    limits = decode_wait(decoded, timing.target) or {}
+    return sum(largest[counter] - count for counter, count in limits.items())
+
+
+def _live_peak(code: Sequence[Decoded], live_out: int) -> int:
+    live = live_out & VGPRS
+    peak = live.bit_count()
+    for decoded in reversed(code):
+        peak = max(peak, ((live | decoded.writes) & VGPRS).bit_count())
+        live = (live & ~(decoded.writes & ~decoded.keeps) | decoded.reads) & VGPRS
+        peak = max(peak, live.bit_count())
+    return peak
+
+
+def no_gain(old: Worth, new: Worth) -> str:
+    """Why a change is not worth making; ``""`` when it is.
+
+    It must be slower in no measure, and better in one: cycles, instructions, waits, or live VGPRs.
+    """
+    names = ("cycles of one wave", "cycles of one wave with slow memory", "cycles at the kernel's occupancy")
+    for name, before, after in zip(names, old.measures, new.measures, strict=True):
+        if after > before + _SAME:
+            return f"{name} would grow from {before:g} to {after:g}"
+    faster = any(after < before - _SAME for before, after in zip(old.measures, new.measures, strict=True))
+    smaller = new.instructions < old.instructions or new.waited < old.waited
+    if not (faster or smaller or new.vgprs_live < old.vgprs_live):
+        return "nothing gets better: the same cycles, instructions, waits and live registers"
+    if new.vgprs_live > old.vgprs_live and not faster:
+        return f"live VGPRs would grow from {old.vgprs_live} to {new.vgprs_live} for no cycle"
+    return ""
+
+
+def metrics(old: Worth, new: Worth) -> dict[str, float]:
+    """The numbers of a rewrite for reports: before, after, and the gain in percent of the cycles."""
+    found: dict[str, float] = {}
+    for name in ("cycles", "busy", "ipc", "instructions", "vgprs_live"):
+        found[f"{name}_before"] = round(float(getattr(old, name)), 3)
+        found[f"{name}_after"] = round(float(getattr(new, name)), 3)
+    found["gain_percent"] = round(gain_percent(old, new), 2)
+    return found
+
+
+def gain_percent(old: Worth, new: Worth) -> float:
+    """Share of the estimated cycles of one wave that the change saves."""
+    return 100 * (old.cycles - new.cycles) / old.cycles if old.cycles else 0.0
+
+
+def computing(code: Sequence[Decoded]) -> int:
+    """Instructions that are neither waits nor padding."""
+    return sum(1 for decoded in code if not is_timing(decoded))
