@@ -95,7 +95,7 @@ def clause_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[Haza
             write = decoded.writes & (registers.VECTOR | registers.SGPRS | registers.VCC)
             bad = (addresses | read) & (written | write)
             # A load of one dword that overwrites its own address can be replayed: it is one access.
-            alone = first == index and write.bit_count() < 2
+            alone = first == index and (write.bit_count() < 2 or edge.condition == "several_members")
             if bad and not alone:
                 found.append(_alone(view, edge_id, edge, index, first if first != index else None, bad))
                 kind = Op.NONE

@@ -117,8 +117,13 @@ def reads_scratch_base(decoded: Decoded) -> bool:
 
 
 def two_vgpr_sources(decoded: Decoded) -> bool:
-    """Reads at least two different VGPRs."""
-    return (ROLES["named_reads"](decoded) & registers.VGPRS).bit_count() > 1
+    """Has at least two different VGPR sources; a source of 64 bits is one."""
+    sources = {
+        (operand.start, operand.length)
+        for operand in decoded.operands
+        if operand.mask & registers.VGPRS and operand.role & Role.READ
+    }
+    return len(sources) > 1
 
 
 def nsa_16_bytes(decoded: Decoded) -> bool:
