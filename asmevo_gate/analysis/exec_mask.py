@@ -6,6 +6,7 @@ from enum import Enum
 
 from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.isa.registers import EXEC
+from asmevo_gate.program.model import Block, Function
 
 _BITWISE = {
     # base name without width -> (effect when EXEC is one of the sources, effect otherwise). The saveexec forms read
@@ -58,3 +59,44 @@ def exec_change(decoded: Decoded) -> ExecChange:
         if not reading or (effect == "narrows_first" and not sources[0].mask & EXEC):
             return ExecChange.UNKNOWN
     return ExecChange.WIDENS if effect == "widens" else ExecChange.NARROWS
+
+
+def some_lane_active(function: Function) -> tuple[bool, ...]:
+    """For each block: whether EXEC is surely not zero at its start.
+
+    A kernel starts with at least one lane. That holds until something writes EXEC, and again behind a branch that
+    tests it (``s_cbranch_execz`` not taken, ``s_cbranch_execnz`` taken).
+    """
+    blocks = function.blocks
+    kept = [not any(_writes_exec(function, index) for index in range(block.first, block.end)) for block in blocks]
+    known = [True] * len(blocks)
+    changed = True
+    while changed:
+        changed = False
+        for block in blocks:
+            entry = block.number == 0 and function.is_kernel
+            edges = [
+                _tested(function, blocks[previous], block) or (known[previous] and kept[previous])
+                for previous in block.predecessors
+            ]
+            holds = all(edges) and (entry or (bool(edges) and block.number != 0))
+            if known[block.number] and not holds:
+                known[block.number] = False
+                changed = True
+    return tuple(known)
+
+
+def _writes_exec(function: Function, index: int) -> bool:
+    decoded = function.instructions[index].decoded
+    return decoded is None or bool(decoded.writes & EXEC or decoded.classes & Op.CALL)
+
+
+def _tested(function: Function, block: Block, successor: Block) -> bool:
+    """True when the edge is only taken where EXEC is not zero."""
+    decoded = function.instructions[block.end - 1].decoded
+    if decoded is None or len(block.successors) != 2:
+        return False
+    falls_through = successor.first == block.end
+    return (decoded.base == "s_cbranch_execz" and falls_through) or (
+        decoded.base == "s_cbranch_execnz" and not falls_through
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from asmevo_gate.analysis.exec_mask import some_lane_active
 from asmevo_gate.analysis.liveness import Liveness, live_registers
 from asmevo_gate.analysis.side_effects import CONTROL, MEMORY, has_effect, is_timing, renames_registers
 from asmevo_gate.isa.instruction import Decoded, Op
@@ -23,6 +24,7 @@ class Region:
 
     ``live_in``: registers that are read here before they are written, or live through; ``live_out``: registers whose
     value is needed behind the region; both as bit sets. ``timing`` are the indices of waits and padding inside.
+    ``lane_active``: EXEC is surely not zero.
     """
 
     function: Function
@@ -34,6 +36,7 @@ class Region:
     reads: int
     writes: int
     timing: tuple[int, ...]
+    lane_active: bool = False
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:
@@ -71,20 +74,23 @@ def find_regions(function: Function, liveness: Liveness | None = None, minimum: 
     regions: list[Region] = []
     excluded: list[Excluded] = []
     renamed = renaming_reason(function)
+    active = some_lane_active(function)
     for block in function.blocks:
         first = block.first
+        lane_active = active[block.number]
         for index in range(block.first, block.end + 1):
             instruction = function.instructions[index] if index < block.end else None
             reason = renamed or exclusion(instruction) if instruction is not None else "end of block"
             if not reason:
                 continue
-            region = _region(function, liveness, block.number, first, index)
+            region = _region(function, liveness, block.number, first, index, lane_active)
             if region is not None and index - first - len(region.timing) >= minimum:
                 regions.append(region)
             else:
                 excluded += [Excluded(one, _TOO_SHORT) for one in function.instructions[first:index]]
             if instruction is not None:
                 excluded.append(Excluded(instruction, reason))
+                lane_active = lane_active and not _may_write_exec(instruction)
             first = index + 1
     excluded.sort(key=lambda one: one.instruction.index)
     return Slices(tuple(regions), tuple(excluded))
@@ -93,7 +99,9 @@ def find_regions(function: Function, liveness: Liveness | None = None, minimum: 
 _TOO_SHORT = "no computation around it, or less than asked for"
 
 
-def _region(function: Function, liveness: Liveness, block: int, first: int, end: int) -> Region | None:
+def _region(
+    function: Function, liveness: Liveness, block: int, first: int, end: int, lane_active: bool
+) -> Region | None:
     if first >= end:
         return None
     reads = writes = 0
@@ -109,7 +117,11 @@ def _region(function: Function, liveness: Liveness, block: int, first: int, end:
         return None
     live_out = liveness.after[end - 1]
     live_in = liveness.before[first] | reads
-    return Region(function, block, first, end, live_in, live_out, reads, writes, tuple(timing))
+    return Region(function, block, first, end, live_in, live_out, reads, writes, tuple(timing), lane_active)
+
+
+def _may_write_exec(instruction: Instruction) -> bool:
+    return instruction.decoded is None or bool(instruction.decoded.writes & EXEC)
 
 
 def renaming_reason(function: Function) -> str:

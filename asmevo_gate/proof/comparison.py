@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+from asmevo_gate.analysis.exec_mask import some_lane_active
 from asmevo_gate.analysis.liveness import Liveness, live_registers
 from asmevo_gate.analysis.regions import renaming_reason
 from asmevo_gate.analysis.side_effects import CONTROL, renames_registers
@@ -155,13 +156,15 @@ def _proofs(old: Function, new: Function, options: ProofOptions) -> list[tuple[B
     before, after = live_registers(old), live_registers(new)
     written = _written(old) | _written(new)
     always_live = written if _may_read_anything(old) or _may_read_anything(new) else 0
+    active = [one and two for one, two in zip(some_lane_active(old), some_lane_active(new), strict=True)]
     proofs = []
     for one, two in zip(old.blocks, new.blocks, strict=True):
         sides = _Sides(old, new, one, two)
         codes = (old.instructions[one.first : one.end], new.instructions[two.first : two.end])
         if _texts(codes[0]) == _texts(codes[1]):
             continue
-        proofs.append((two, _prove_block(sides, before, after, written, always_live, options)))
+        known = replace(options, lane_active=active[two.number])
+        proofs.append((two, _prove_block(sides, before, after, written, always_live, known)))
     return proofs
 
 

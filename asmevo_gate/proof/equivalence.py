@@ -32,10 +32,11 @@ Code = Sequence[Decoded | Instruction]
 class ProofOptions:
     """``nan_payloads`` ``any``: which of several NaN sources a float result repeats does not matter.
     ``solver_milliseconds``: time for each register that the normal form leaves open; 0 asks no solver.
-    ``waves``, ``seed``: random wavefronts."""
+    ``lane_active``: EXEC is known not to be zero at the start of the block. ``waves``, ``seed``: random wavefronts."""
 
     nan_payloads: Literal["exact", "any"] = "exact"
     solver_milliseconds: int = 2000
+    lane_active: bool = False
     waves: int = 8
     seed: int = 1
 
@@ -97,7 +98,7 @@ class Prover:
 
     def start(self) -> State:
         """The state before the block."""
-        return State(self.terms, self.wave_size)
+        return State(self.terms, self.wave_size, self.options.lane_active)
 
     def execute(self, code: Code, state: State | None = None) -> State:
         """The state after the instructions.
@@ -256,7 +257,9 @@ class Prover:
         if self._evaluations is None:
             from asmevo_gate.proof.evaluate import Evaluation, Wavefronts
 
-            wavefronts = Wavefronts(self.options.waves, self.wave_size, self.options.seed)
+            wavefronts = Wavefronts(
+                self.options.waves, self.wave_size, self.options.seed, lane_active=self.options.lane_active
+            )
             same = Evaluation(wavefronts, payloads=False)
             exact = Evaluation(wavefronts, payloads=True)
             self._evaluations = (same, exact) if self.options.nan_payloads == "exact" else (same,)

@@ -40,14 +40,18 @@ class Wavefronts:
     """Random values of the registers at the start of a block, made when first asked for, the same for each seed.
 
     Lanes mix random bits, edge values, small numbers and ordinary floats; in some waves few different values occur,
-    so that registers are equal. ``modes``: MODE values of the waves (round to nearest, denormals as they come).
+    so that registers are equal. ``mode``: MODE of all waves, instead of denormals as they come. ``lane_active``: EXEC
+    is never zero.
     """
 
-    def __init__(self, waves: int, lanes: int, seed: int = 0, mode: int | None = None) -> None:
+    def __init__(
+        self, waves: int, lanes: int, seed: int = 0, mode: int | None = None, lane_active: bool = False
+    ) -> None:
         self.waves = waves
         self.lanes = lanes
         self._seed = seed
         self._mode = mode
+        self._lane_active = lane_active
         self._values: dict[Any, Array] = {}
 
     def value(self, name: Any, width: int) -> Array:
@@ -99,7 +103,9 @@ class Wavefronts:
         masks[0] = 0xFFFFFFFF
         if self.waves > 2:
             masks[1] = 0xFFFFFFFF
-            masks[2] = 0
+            masks[2] = 1 if self._lane_active else 0
+        if self._lane_active:
+            masks |= _u(1)
         if self.waves > 4:
             masks[3] = 1 << int(rng.integers(0, 32))
             masks[4] = 0xFFFFFFFF

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from asmevo_gate.isa.registers import indices, register_name
 from asmevo_gate.isa.targets import Target
@@ -16,6 +17,9 @@ from asmevo_gate.proof.equivalence import Code, meaning_of
 from asmevo_gate.proof.state import PlainState
 from asmevo_gate.proof.step import step_of
 from asmevo_gate.proof.terms import Term, Terms
+
+if TYPE_CHECKING:
+    from asmevo_gate.proof.evaluate import Wavefronts
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,15 @@ class Execution:
 
 
 def run_both(
-    old: Code, new: Code, live_out: int, *, target: Target, wave_size: int, waves: int = 1000, seed: int = 7
+    old: Code,
+    new: Code,
+    live_out: int,
+    *,
+    target: Target,
+    wave_size: int,
+    waves: int = 1000,
+    seed: int = 7,
+    lane_active: bool = False,
 ) -> Execution:
     """Run both versions on the same random and edge-case wavefronts and compare the live registers.
 
@@ -45,9 +57,11 @@ def run_both(
     names = [register_name(register) for register in registers]
     if not pairs:
         return Execution("", None, 0, "none")
-    if lift.available():
-        return _compiled(pairs, names, wave_size, waves, seed)
-    return _evaluated(pairs, names, wave_size, min(waves, 16), seed)
+    from asmevo_gate.proof.evaluate import Wavefronts
+
+    compiled = lift.available()
+    wavefronts = Wavefronts(waves if compiled else min(waves, 16), wave_size, seed, lane_active=lane_active)
+    return _compiled(pairs, names, wavefronts) if compiled else _evaluated(pairs, names, wavefronts)
 
 
 def _execute(code: Code, terms: Terms, target: Target, wave_size: int) -> PlainState:
@@ -57,13 +71,11 @@ def _execute(code: Code, terms: Terms, target: Target, wave_size: int) -> PlainS
     return state
 
 
-def _compiled(pairs: Sequence[tuple[Term, Term]], names: list[str], wave_size: int, waves: int, seed: int) -> Execution:
+def _compiled(pairs: Sequence[tuple[Term, Term]], names: list[str], wavefronts: Wavefronts) -> Execution:
     import numpy as np
 
-    from asmevo_gate.proof.evaluate import Wavefronts
-
-    block = lift.LiftedBlock([term for pair in pairs for term in pair], wave_size)
-    wavefronts = Wavefronts(waves, wave_size, seed)
+    waves = wavefronts.waves
+    block = lift.LiftedBlock([term for pair in pairs for term in pair], wavefronts.lanes)
     values = block.run(lambda register: wavefronts.value(register, 32), waves)
     different = np.argwhere(values[:, 0::2] != values[:, 1::2])
     if not len(different):
@@ -72,14 +84,12 @@ def _compiled(pairs: Sequence[tuple[Term, Term]], names: list[str], wave_size: i
     return Execution(names[int(place)], int(lane), waves, "llvm")
 
 
-def _evaluated(
-    pairs: Sequence[tuple[Term, Term]], names: list[str], wave_size: int, waves: int, seed: int
-) -> Execution:
+def _evaluated(pairs: Sequence[tuple[Term, Term]], names: list[str], wavefronts: Wavefronts) -> Execution:
     import numpy as np
 
-    from asmevo_gate.proof.evaluate import Evaluation, Wavefronts
+    from asmevo_gate.proof.evaluate import Evaluation
 
-    evaluation = Evaluation(Wavefronts(waves, wave_size, seed))
+    evaluation, waves = Evaluation(wavefronts), wavefronts.waves
     for (old, new), name in zip(pairs, names, strict=True):
         different = np.argwhere(evaluation.value(old) != evaluation.value(new))
         if len(different):

@@ -1,4 +1,4 @@
-"""Which lane a DPP control reads (GCN3 ISA 6.? and RDNA3 ISA 7.7, "Data Parallel Primitives").
+"""Which lane a DPP control reads (GCN3 and RDNA3 ISA manuals, "Data Parallel Primitives").
 
 Rows are 16 lanes. The result for each lane is the lane it reads, or -1 for a lane outside.
 """
@@ -12,10 +12,11 @@ def source_lanes(control: str, lanes: int) -> list[int] | None:
     """The lane that each lane reads; ``None`` for a control that is not modelled."""
     name, _, value = control.partition(":")
     function = _CONTROLS.get(name)
-    if function is None:
+    numbers = [int(part) for part in re.findall(r"\d+", value)]
+    if function is None or len(numbers) != _NUMBERS.get(name, 0 if name.endswith("mirror") else 1):
         return None
-    numbers = [int(part, 0) for part in re.findall(r"-?\w+", value)]
-    return [function(lane, numbers, lanes) for lane in range(lanes)]
+    found = [function(lane, numbers, lanes) for lane in range(lanes)]
+    return found if all(-1 <= lane < lanes for lane in found) else None
 
 
 def _quad(lane: int, order: list[int], lanes: int) -> int:
@@ -83,3 +84,6 @@ _CONTROLS = {
     "row_newbcast": _row_share, "row_xmask": _row_xmask, "row_bcast": _broadcast, "wave_shl": _wave_left,
     "wave_shr": _wave_right, "wave_rol": _wave_rotate_left, "wave_ror": _wave_rotate_right,
 }  # fmt: skip
+
+_NUMBERS = {"quad_perm": 4, "dpp8": 8, "wave_shl": 1, "wave_shr": 1, "wave_rol": 1, "wave_ror": 1}
+"""Numbers that a control has, where it is not one (none for the mirrors)."""

@@ -362,7 +362,24 @@ class _Writer:
             return self._emit(f"fcmp {predicate} {floating} {values[0]}, {values[1]}")
         result = self._arithmetic(function, floating, values)
         back = self._emit(f"bitcast {floating} {result} to {bits}")
+        back = self._one_nan(args, values, back, form, bits, floating)
         return self._flush(back, form, self._mode_bit(mode, form.denormal_bit + 1, vector), vector)
+
+    def _one_nan(
+        self, args: list[str], values: list[str], result: str, form: float_evaluation.Format, bits: str, floating: str
+    ) -> str:
+        """The result with a NaN that does not depend on which instruction the host's compiler chose."""
+        vector = bits.startswith("<")
+        condition = self._type(1, vector)
+        default = self._constant(form.default_nan, form.width, vector)
+        number = self._emit(f"bitcast {bits} {result} to {floating}")
+        nan = self._emit(f"fcmp uno {floating} {number}, {number}")
+        result = self._emit(f"select {condition} {nan}, {bits} {default}, {bits} {result}")
+        for arg, value in reversed(list(zip(args, values, strict=True))):
+            nan = self._emit(f"fcmp uno {floating} {value}, {value}")
+            quiet = self._emit(f"or {bits} {arg}, {self._constant(form.quiet, form.width, vector)}")
+            result = self._emit(f"select {condition} {nan}, {bits} {quiet}, {bits} {result}")
+        return result
 
     def _arithmetic(self, function: str, kind: str, values: list[str]) -> str:
         if function in ("fadd", "fmul"):

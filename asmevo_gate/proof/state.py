@@ -36,12 +36,13 @@ class State:
     """Values of all registers; what was not written yet is a variable named by the register's number.
 
     ``token`` stands for everything that the effects so far (memory operations, messages, barriers) did, in order;
-    ``effects`` lists them.
+    ``effects`` lists them. ``lane_active``: EXEC is known not to be zero at the start of the block.
     """
 
-    __slots__ = ("_active", "align", "effects", "terms", "token", "values", "wave_size")
+    __slots__ = ("_active", "align", "effects", "lane_active", "terms", "token", "values", "wave_size")
 
-    def __init__(self, terms: Terms, wave_size: int) -> None:
+    def __init__(self, terms: Terms, wave_size: int, lane_active: bool = False) -> None:
+        self.lane_active = lane_active
         self.terms = terms
         self.wave_size = wave_size
         self.values: dict[int, Term] = {}
@@ -62,6 +63,7 @@ class State:
         other = type(self).__new__(type(self))
         other.terms, other.wave_size = self.terms, self.wave_size
         other.values, other.token, other._active = dict(self.values), self.token, self._active
+        other.lane_active = self.lane_active
         other.effects, other.align = list(self.effects), self.align
         return other
 
@@ -85,6 +87,11 @@ class State:
         if self._active is None:
             self._active = self.terms.lane_bit(self.mask(EXEC_LO))
         return self._active
+
+    def first(self, register: int) -> Term:
+        """A register's value for an instruction that reads the first active lane (lane 0 when none is active)."""
+        unchanged = EXEC_LO not in self.values and EXEC_LO + 1 not in self.values
+        return self.read(register) if self.lane_active and unchanged else self.whole(register)
 
     def mask(self, low: int) -> Term:
         """A lane mask that starts at a register: one register in wave32, two in wave64."""

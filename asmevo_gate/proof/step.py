@@ -290,6 +290,8 @@ class _Written:
                 fetches.append(_mask_fetch(operand, self.wave_size))
             elif kind == "whole" or (kind == "acc" and operand.length):
                 fetches.append(_whole_fetch(operand))
+            elif kind == "first" and operand.length == 1:
+                fetches.append(_first_fetch(operand))
             elif kind == "acc":
                 fetches.append(fetch(self.decoded, operand, "b32", 0, 1))
             elif kind == "wave":
@@ -364,6 +366,11 @@ def _wave_fetch(operand: Operand, wave_size: int) -> Fetch:
     if operand.length * 32 == wave_size:
         return lambda state: state.mask(start)
     raise Unsupported("lane mask")
+
+
+def _first_fetch(operand: Operand) -> Fetch:
+    start = operand.start
+    return lambda state: state.first(start)
 
 
 def _whole_fetch(operand: Operand) -> Fetch:

@@ -26,6 +26,7 @@ class Slice:
     code: tuple[Decoded, ...]
     live_out: int
     live_in: int
+    lane_active: bool = False
 
 
 def slices(limit: int, seed: int = 1, smallest: int = 5, largest: int = 40, per_kernel: int = 3) -> Iterator[Slice]:

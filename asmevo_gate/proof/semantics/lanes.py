@@ -16,7 +16,7 @@ def read_lane(call: Call, value: Term, index: Term) -> Term:
     return call.terms.read_lane(value, _lane_number(call, index))
 
 
-@operation("v_readfirstlane_b32", "b32", "whole exec")
+@operation("v_readfirstlane_b32", "b32", "first exec")
 def read_first_lane(call: Call, value: Term, exec_mask: Term) -> Term:
     """The value in the first active lane, in lane 0 when none is active"""
     terms = call.terms
