@@ -12,12 +12,12 @@ import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from asmevo_gate.errors import GateError, LimitError
 from asmevo_gate.isa.resource_limits import RegisterFile, descriptor_directives, extra_sgprs, has_xnack, resource_limits
 from asmevo_gate.isa.targets import Target, document, find_target
 from asmevo_gate.program import msgpack
+from asmevo_gate.program.destinations import MachineInstruction, destinations, with_label
 from asmevo_gate.program.elf import ElfFile, read_elf
 
 MAX_BYTES = 1 << 30
@@ -30,17 +30,8 @@ _DESCRIPTOR = struct.Struct("<III4xq20xIIIHH4x")
 _METADATA_NOTE = ("AMDGPU", 32)
 _FUNCTION, _NO_TYPE = 2, 0
 _PLAIN_NAME = re.compile(r"[A-Za-z_.$][\w.$@]*")
-_BRANCH = re.compile(r"(s_(?:c?branch\w*|call_\w+|subvector_loop_\w+)\b(?:.*,)?\s*)(-?\d+|0x[0-9a-f]+)$")
 _SETTINGS = {0: None, 1: "", 2: "-", 3: "+"}
 """Two bits of e_flags for XNACK and SRAM-ECC: unsupported, any, off, on (code object V4 and later)."""
-
-
-class MachineInstruction(NamedTuple):
-    """One instruction of a code section: offset in the section and size in bytes."""
-
-    offset: int
-    size: int
-    text: str
 
 
 @dataclass(frozen=True)
@@ -310,7 +301,8 @@ def _section_lines(
     section: CodeSection, instructions: Sequence[MachineInstruction], names: _SafeNames
 ) -> Iterator[str]:
     inside = [item for item in instructions if _in_function(item.offset, section)]
-    labels = {item.offset for item in inside} & {branch_target(item) for item in inside}
+    leads = destinations(inside)
+    labels = {item.offset for item in inside} & set(leads.values())
     starts: dict[int, list[str]] = {}
     for name, (offset, _) in section.functions.items():
         starts.setdefault(offset, []).append(names.of(name))
@@ -320,8 +312,8 @@ def _section_lines(
             yield f"{name}:"
         if item.offset in labels:
             yield f".L{item.offset:x}:"
-        destination = branch_target(item)
-        text = with_branch_label(item, f".L{destination:x}") if destination in labels else item.text
+        destination = leads.get(item.offset)
+        text = with_label(item, f".L{destination:x}") if destination in labels else item.text
         yield f"\t{text}\t// {item.offset:06x}"
 
 
@@ -333,19 +325,3 @@ def _in_function(offset: int, section: CodeSection) -> bool:
         if start <= offset:
             covered = size == 0 or offset < start + size
     return covered
-
-
-def branch_target(item: MachineInstruction) -> int | None:
-    """Where a relative branch goes: the 16-bit immediate counts dwords from the next instruction."""
-    match = _BRANCH.match(item.text)
-    if match is None:
-        return None
-    distance = int(match[2], 0)
-    if distance >= 1 << 15:
-        distance -= 1 << 16
-    return item.offset + 4 + 4 * distance
-
-
-def with_branch_label(item: MachineInstruction, label: str) -> str:
-    """The text of a branch with a label in place of its distance."""
-    return _BRANCH.sub(lambda match: f"{match[1]}{label}", item.text)

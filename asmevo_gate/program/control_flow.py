@@ -85,7 +85,9 @@ def _edges(
         target = long_branches.target(last)
         if target is not None:
             return [target], False, ""
-        if decoded.base in _LEAVES_TRAP_HANDLER or (decoded.base in _SETS_PC and _is_return(instructions, decoded)):
+        if decoded.base in _LEAVES_TRAP_HANDLER:
+            return [], False, RETURN
+        if decoded.base in _SETS_PC and (_is_return(instructions, decoded) or long_branches.returns(last)):
             return [], False, RETURN
         return [], False, f"indirect branch: the target of {decoded.base} is not known"
     if decoded.classes & Op.BRANCH:

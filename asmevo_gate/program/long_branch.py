@@ -41,29 +41,60 @@ class LongBranches:
         self._instructions = instructions
         self._labels = labels
         self._jumps_to: dict[int, list[int]] | None = None
+        self._link_registers: list[int] | None = None
 
     def target(self, last: int) -> int | None:
         """The index that the indirect jump ``instructions[last]`` goes to, or ``None`` when it is not known."""
+        return self._target_and_way(last)[0]
+
+    def returns(self, last: int) -> bool:
+        """Whether the indirect jump ``instructions[last]`` goes back behind a call of this function: its register pair
+        is that of a call, and nothing else writes it but addresses of long branches."""
+        jump = self._instructions[last].decoded
+        if self._link_registers is None:
+            self._link_registers = self._untouched_link_registers()
+        return jump is not None and bool(jump.operands) and jump.operands[-1].mask in self._link_registers
+
+    def _untouched_link_registers(self) -> list[int]:
+        calls = [one.decoded for one in self._instructions if one.decoded is not None and one.decoded.of(Op.CALL)]
+        pairs = {decoded.operands[0].mask for decoded in calls if decoded.operands}
+        if not pairs:
+            return []
+        of_long_branches: set[int] = set()
+        for instruction in self._instructions:
+            if instruction.decoded is not None and instruction.decoded.of(Op.INDIRECT):
+                target, way = self._target_and_way(instruction.index)
+                of_long_branches.update(way if target is not None else ())
+        for instruction in self._instructions:
+            decoded = instruction.decoded
+            if decoded is None or not (decoded.of(Op.CALL) or instruction.index in of_long_branches):
+                pairs = {pair for pair in pairs if decoded is not None and not decoded.writes & pair}
+        return list(pairs)
+
+    def _target_and_way(self, last: int) -> tuple[int | None, list[int]]:
         jump = self._instructions[last].decoded
         if jump is None or not jump.operands:
-            return None
+            return None, []
         pair = jump.operands[-1]
         values: dict[int, _Value] = {}
-        for position, decoded in enumerate(self._way_from_getpc(last, pair.mask)):
+        way = self._way_from_getpc(last, pair.mask)
+        for position, index in enumerate(way):
+            decoded = self._instructions[index].decoded
+            assert decoded is not None
             self._follow(decoded, position, values)
         kind, label = values.get(pair.start, ("", ""))
-        return self._labels.get(label) if kind == _TARGET else None
+        return (self._labels.get(label) if kind == _TARGET else None), way
 
-    def _way_from_getpc(self, last: int, pair: int) -> list[Decoded]:
+    def _way_from_getpc(self, last: int, pair: int) -> list[int]:
         """The instructions on the only way from the s_getpc_b64 that starts the address to the jump."""
-        way: list[Decoded] = []
+        way: list[int] = []
         index: int | None = last
         while index is not None and len(way) < _WINDOW:
             index = self._before(index)
             decoded = self._instructions[index].decoded if index is not None else None
-            if decoded is None:
+            if index is None or decoded is None:
                 return []
-            way.insert(0, decoded)
+            way.insert(0, index)
             if decoded.base in GETS_PC and decoded.writes & pair:
                 return way
         return []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asmevo_gate.isa.targets import Target
-from asmevo_gate.program.code_object import MachineInstruction
+from asmevo_gate.program.destinations import MachineInstruction
 from asmevo_gate.verify.discovery import LIBRARY_COMMAND, Tool, find_tools
 from asmevo_gate.verify.limited_process import MEMORY_BYTES, TIMEOUT_SECONDS, Finished, run_limited
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from asmevo_gate.isa.targets import Target
-from asmevo_gate.program.code_object import MachineInstruction, branch_target, with_branch_label
+from asmevo_gate.program.destinations import MachineInstruction, destinations, with_label
 from asmevo_gate.source.statement import Kind, Source, SourceProblem, Statement
 from asmevo_gate.verify.disassembler import NotDisassembled, disassemble, find_disassembler
 from asmevo_gate.verify.discovery import Tool
@@ -119,7 +119,8 @@ def _statements(
 ) -> Iterator[Statement]:
     starts = {instruction.offset for instruction in instructions}
     prefix = f".Lwords_{owners[0][1].place.line}"
-    targets = {branch_target(instruction) for instruction in instructions} & starts
+    leads = destinations(instructions)
+    targets = set(leads.values()) & starts
     current = 0
     for instruction in instructions:
         while current + 1 < len(owners) and owners[current + 1][0] <= instruction.offset:
@@ -130,8 +131,8 @@ def _statements(
         if instruction.offset in targets:
             label = f"{prefix}_{instruction.offset}"
             yield Statement(Kind.LABEL, label, "", f"{label}:", owner.place, owner.frames, owner.section)
-        target = branch_target(instruction)
-        text = with_branch_label(instruction, f"{prefix}_{target}") if target in starts else instruction.text
+        target = leads.get(instruction.offset)
+        text = with_label(instruction, f"{prefix}_{target}") if target in starts else instruction.text
         name, _, rest = text.partition(" ")
         yield Statement(Kind.INSTRUCTION, name, rest.strip(), text, owner.place, owner.frames, owner.section)
     for at in sorted(others):
@@ -146,10 +147,10 @@ def _encode(statement: Statement) -> bytes | None:
         return None
     name = statement.name.lower()
     if name == ".fill":
-        count, size, value = (values + [1, 0])[:3] if len(values) == 1 else (values + [0])[:3]
+        count, size, value = [*values, 1, 0][:3] if len(values) == 1 else [*values, 0][:3]
         return _value(value, min(size, 8)) * count if 0 <= count * size <= _MAX_BYTES else None
     if name in _PADDING:
-        return bytes([(values + [0])[1] & 0xFF]) * values[0] if 0 <= values[0] <= _MAX_BYTES else None
+        return bytes([[*values, 0][1] & 0xFF]) * values[0] if 0 <= values[0] <= _MAX_BYTES else None
     width = _WIDTHS.get(name)
     return None if width is None else b"".join(_value(value, width) for value in values)
 

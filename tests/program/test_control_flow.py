@@ -102,6 +102,17 @@ def test_a_jump_to_the_return_address_is_a_return() -> None:
     assert function("f:\n s_nop 0\n s_setpc_b64 s[30:31]\n").blocks[0].leaves == RETURN
 
 
+_SUBROUTINE = "k:\n s_swappc_b64 s[8:9], s[6:7]\n s_endpgm\nsub:\n v_mov_b32 v0, 0\n s_setpc_b64 s[8:9]\n"
+
+
+def test_a_jump_through_the_link_register_of_a_call_is_a_return() -> None:
+    assert function(_SUBROUTINE).blocks[-1].leaves == RETURN
+
+
+def test_a_jump_through_a_link_register_that_something_else_writes_is_not_known() -> None:
+    assert "not known" in function(_SUBROUTINE.replace("v_mov_b32 v0", "s_mov_b32 s8")).blocks[-1].leaves
+
+
 def test_a_call_comes_back_behind_itself() -> None:
     one = function("k:\n s_swappc_b64 s[30:31], s[4:5]\n s_endpgm\n")
     assert edges(one) == [(1,), ()]
