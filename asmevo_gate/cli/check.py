@@ -13,7 +13,7 @@ from asmevo_gate.errors import UsageError
 
 if TYPE_CHECKING:
     from asmevo_gate.changes.model import ChangeSet, Selection
-    from asmevo_gate.cli.checking import Checked
+    from asmevo_gate.cli.checking import Checked, Pictures
     from asmevo_gate.gate.settings import Settings
 
 
@@ -65,7 +65,7 @@ def command(
     verbose: bool,
 ) -> int:
     """Check kernels: the staged changes (without arguments), a range (--base), files, or standard input (-)."""
-    from asmevo_gate.cli.checking import Options, run_check
+    from asmevo_gate.cli.checking import Options, Pictures, needs_pictures, run_check
     from asmevo_gate.gate.settings import load_settings
 
     here = Path.cwd()
@@ -75,8 +75,9 @@ def command(
             return 0
         options = Options(gpus, rocm, defines, fail_on, baseline, assemble)
         by_hand = bool(paths) and not base and not _run_by_pre_commit()
-        checked = run_check(changes, settings, options, named=by_hand)
-        _write(checked, changes, settings, format_, outputs, verbose)
+        pictures = Pictures(wanted=verbose or needs_pictures([format_, *outputs, *settings.reports]))
+        checked = run_check(changes, settings, options, named=by_hand, watch=pictures.watch)
+        _write(checked, changes, settings, format_, outputs, verbose, pictures)
     from asmevo_gate.gate.verdict import exit_code
 
     report = checked.report
@@ -105,13 +106,19 @@ def _run_by_pre_commit() -> bool:
 
 
 def _write(
-    checked: Checked, changes: ChangeSet, settings: Settings, format_: str, outputs: tuple[str, ...], verbose: bool
+    checked: Checked,
+    changes: ChangeSet,
+    settings: Settings,
+    format_: str,
+    outputs: tuple[str, ...],
+    verbose: bool,
+    pictures: Pictures,
 ) -> None:
     from asmevo_gate.cli.checking import render_context, settings_outputs
     from asmevo_gate.report.formats import format_name, renderer
     from asmevo_gate.report.writing import parse_outputs, write_outputs
 
-    context = render_context(checked.report, changes, checked.request.fail_on, verbose)
+    context = render_context(checked.report, changes, checked.request.fail_on, verbose, pictures.drawn)
     shown = renderer(format_name(format_))(checked.report, context)
     wanted = parse_outputs(outputs)
     if not _run_by_pre_commit():  # a hook that checks leaves the work tree as it is

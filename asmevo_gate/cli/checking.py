@@ -12,12 +12,14 @@ from asmevo_gate.errors import UsageError
 
 if TYPE_CHECKING:
     from asmevo_gate.changes.model import ChangeSet
+    from asmevo_gate.gate.picture import KernelPicture
     from asmevo_gate.gate.project_files import ProjectFiles
     from asmevo_gate.gate.result import Report
     from asmevo_gate.gate.run import Request
     from asmevo_gate.gate.settings import Settings
     from asmevo_gate.report.context import RenderContext
     from asmevo_gate.report.writing import Output
+    from asmevo_gate.rules.facts import KernelFacts
     from asmevo_gate.rules.rule import Severity
 
 
@@ -30,6 +32,24 @@ class Options(NamedTuple):
     fail_on: str | None = None
     baseline: str | None = None
     assemble: bool = True
+
+
+def needs_pictures(formats: Iterable[str]) -> bool:
+    """Whether one of the formats (or ``FORMAT=PATH`` outputs) shows pictures."""
+    return any(text.partition("=")[0].strip().lower() == "html" for text in formats)
+
+
+class Pictures:
+    """Draws each kernel as it is checked, where a format shows pictures; otherwise nothing."""
+
+    def __init__(self, wanted: bool) -> None:
+        self.drawn: list[KernelPicture] = []
+        self.watch = self._draw if wanted else None
+
+    def _draw(self, facts: KernelFacts) -> None:
+        from asmevo_gate.gate.picture import kernel_picture
+
+        self.drawn.append(kernel_picture(facts))
 
 
 class Checked(NamedTuple):
@@ -48,9 +68,11 @@ def run_check(
     read: Callable[[str], bytes | None] | None = None,
     named: bool = False,
     command: str | None = None,
+    watch: Callable[[KernelFacts], None] | None = None,
 ) -> Checked:
     """Check the changes. ``read`` gives the files that the settings name (``None``: from disk); ``named``: the user
-    named the files to check; ``command`` repeats the run, where that is not the command line itself.
+    named the files to check; ``command`` repeats the run, where that is not the command line itself; ``watch`` sees
+    the facts of each kernel.
 
     Raises:
         UsageError: options, settings or a file that they name are wrong.
@@ -73,6 +95,7 @@ def run_check(
         assemble=options.assemble,
         command=command or shlex.join(["asmevo-gate", *sys.argv[1:]]),
         constraints=files.constraints,
+        watch=watch,
     )
     return Checked(run_gate(changes, settings, request, files.baseline), request, files)
 
@@ -83,7 +106,13 @@ def fail_on(options: Options, settings: Settings) -> Severity | None:
     return None if chosen == "never" else cast("Severity", chosen)
 
 
-def render_context(report: Report, changes: ChangeSet, fails_from: Severity | None, verbose: bool) -> RenderContext:
+def render_context(
+    report: Report,
+    changes: ChangeSet,
+    fails_from: Severity | None,
+    verbose: bool,
+    pictures: Iterable[KernelPicture] = (),
+) -> RenderContext:
     """What renderers need beside the report."""
     from asmevo_gate.report.context import RenderContext, rule_help
     from asmevo_gate.rules.registry import all_rules
@@ -95,6 +124,7 @@ def render_context(report: Report, changes: ChangeSet, fails_from: Severity | No
         fail_on=fails_from,
         colour=sys.stdout.isatty(),
         verbose=verbose,
+        pictures=tuple(pictures),
     )
 
 
@@ -117,8 +147,8 @@ def definition(text: str) -> tuple[str, int]:
 
 
 def _sources(report: Report, changes: ChangeSet) -> dict[str, str]:
-    """Text at head of the files that findings are in, for excerpts."""
-    wanted = {finding.file for finding in report.findings}
+    """Text at head of the files that findings and kernels are in, for excerpts and listings."""
+    wanted = {finding.file for finding in report.findings} | {kernel.file for kernel in report.kernels}
     return {
         change.path: change.head.data.decode("utf-8", "replace")
         for change in changes.changes

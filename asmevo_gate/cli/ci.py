@@ -150,7 +150,7 @@ def _check(
 ) -> _Run:
     from asmevo_gate.changes import range_changes
     from asmevo_gate.changes.revision_files import RevisionFiles
-    from asmevo_gate.cli.checking import render_context, run_check
+    from asmevo_gate.cli.checking import Pictures, render_context, run_check
     from asmevo_gate.forge.suggestion import suggestions_of
     from asmevo_gate.gate.repairs import tried_repairs
     from asmevo_gate.gate.settings import load_settings
@@ -159,14 +159,15 @@ def _check(
         settings = load_settings(here, files.read, files.root)
         with range_changes(here, compared.base, compared.head, settings.selection, merge_base=False) as changes:
             command = shlex.join(["asmevo-gate", "check", "--base", compared.base, "--head", compared.head])
-            checked = run_check(changes, settings, options, read=files.read, command=command)
+            pictures = Pictures(wanted=True)
+            checked = run_check(changes, settings, options, read=files.read, command=command, watch=pictures.watch)
             report, request, named = checked
             repairs = tried_repairs(report, changes, settings, request, named.baseline, most)
             texts = {change.path: text for change in changes.changes if (text := _text(change)) is not None}
             suggestions, problems = suggestions_of(report, repairs, texts)
             for problem in problems:
                 _say(problem)
-            context = render_context(report, changes, request.fail_on, verbose)
+            context = render_context(report, changes, request.fail_on, verbose, pictures.drawn)
             address = job.address if job else ""
             old_paths = {change.path: change.old_path for change in changes.changes if change.old_path}
     series = _series(here, job, compared, suggestions)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from asmevo_gate.gate.picture import KernelPicture
     from asmevo_gate.rules.rule import Family, Rule, Severity
 
 
@@ -45,6 +46,7 @@ class RenderContext:
     colour: bool = False
     width: int = 100
     verbose: bool = False
+    pictures: tuple[KernelPicture, ...] = ()
 
     def help_for(self, rule: str) -> RuleHelp | None:
         """Help of ``rule``, or of the nearest rule that its dotted id lies under; ``None`` if there is none."""

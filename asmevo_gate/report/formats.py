@@ -22,6 +22,7 @@ class Format(NamedTuple):
 FORMATS: dict[str, Format] = {
     "terminal": Format("terminal", "render", "people, on a terminal or in a log"),
     "json": Format("json", "render", "programs; schema asmevo-gate/report/1"),
+    "html": Format("html", "render", "people, as one self-contained page with pictures"),
     "markdown": Format("markdown", "render", "a merge-request note"),
     "junit": Format("junit", "render", "Jenkins and other readers of JUnit XML"),
     "gitlab_junit": Format("junit", "render_gitlab", "GitLab artifacts:reports:junit, with links to files"),

@@ -17,7 +17,8 @@ from asmevo_gate.report.deltas import (
     unchanged_kernels,
 )
 from asmevo_gate.report.excerpt import excerpt, expansion
-from asmevo_gate.report.text import clipped, one_line, plural
+from asmevo_gate.report.ribbon import ribbon_lines
+from asmevo_gate.report.text import clipped, one_line, plural, visible
 from asmevo_gate.report.verdict import (
     RESOLVE,
     VERDICT_WORDS,
@@ -54,11 +55,17 @@ def render(report: Report, context: RenderContext) -> str:
         return ""
     lines: list[Line] = []
     if not quiet or context.verbose:
-        for part in (_deltas(report, context), _findings(report, context), _rest(report, context)):
+        parts = (_deltas(report, context), _ribbons(context), _findings(report, context), _rest(report, context))
+        for part in parts:
             lines += [*part, []] if part else []
     lines += _verdict(report, context)
     lines = [_no_command(line) for line in lines]
     return _coloured(lines, context.width) if context.colour else _plain(lines)
+
+
+def _ribbons(context: RenderContext) -> list[Line]:
+    """Live registers along each kernel, where the pictures were drawn."""
+    return [[(visible(line), "")] for picture in context.pictures for line in ribbon_lines(picture, context.width - 8)]
 
 
 def _no_command(line: Line) -> Line:

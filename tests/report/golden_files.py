@@ -11,7 +11,7 @@ from tests.report.samples import CONTEXT, SAMPLES
 FOLDER = Path(__file__).with_name("golden")
 SUFFIX = {
     "json": "json", "sarif": "sarif", "junit": "xml", "gitlab_junit": "xml", "gitlab_code_quality": "json",
-    "markdown": "md", "github_summary": "md",
+    "html": "html", "markdown": "md", "github_summary": "md",
 }  # fmt: skip
 
 
