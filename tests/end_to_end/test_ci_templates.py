@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -29,6 +28,7 @@ from .ci_templates import (
     jenkins_script,
     jenkinsfile,
 )
+from .npm_programs import npm_program
 
 GITLAB_CI_LOCAL = "4.61.1"
 """The last version that runs on Node 20."""
@@ -79,21 +79,9 @@ def test_a_failing_gitlab_job_keeps_its_reports_and_fails_the_pipeline() -> None
 
 @pytest.fixture
 def gitlab_ci_local() -> Path:
-    """The program, installed once outside of the repository."""
-    for tool in ("node", "npm", "rsync"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed: gitlab-ci-local needs it")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "asmevo-gate-tests" / f"gitlab-ci-local-{GITLAB_CI_LOCAL}"
-    program = folder / "node_modules" / ".bin" / "gitlab-ci-local"
-    if not program.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        options = ("--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder))
-        command = ["npm", "install", *options, f"gitlab-ci-local@{GITLAB_CI_LOCAL}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-        if done.returncode != 0:
-            pytest.skip(f"npm cannot install gitlab-ci-local {GITLAB_CI_LOCAL}: {done.stderr.strip()[-200:]}")
-    return program
+    if shutil.which("rsync") is None:
+        pytest.skip("rsync is not installed: gitlab-ci-local needs it")
+    return npm_program("gitlab-ci-local", GITLAB_CI_LOCAL, "gitlab-ci-local")
 
 
 @pytest.fixture
