@@ -86,7 +86,7 @@ def clause_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[Haza
         for index in range(block.first, block.end):
             decoded = view.function.instructions[index].decoded
             now = _clause_kind(decoded)
-            if decoded is None or not now:
+            if decoded is None or not now or (edge.condition == "scalar_loads" and now != Op.SMEM):
                 kind = Op.NONE
                 continue
             if now != kind:
@@ -95,7 +95,7 @@ def clause_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[Haza
             write = decoded.writes & (registers.VECTOR | registers.SGPRS | registers.VCC)
             bad = (addresses | read) & (written | write)
             # A load of one dword that overwrites its own address can be replayed: it is one access.
-            alone = first == index and (write.bit_count() < 2 or edge.condition == "several_members")
+            alone = first == index and (write.bit_count() < 2 or edge.condition == "scalar_loads")
             if bad and not alone:
                 found.append(_alone(view, edge_id, edge, index, first if first != index else None, bad))
                 kind = Op.NONE

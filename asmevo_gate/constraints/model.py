@@ -115,8 +115,8 @@ class Edge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     within_class: str = ""
     """``directly_before``: the class of which an instruction must stand right before the consumer."""
     condition: str = ""
-    """``encoding``: a further condition on the kernel (``last_allocated_vgpr``). ``clause``: ``several_members`` where
-    a load that overwrites its own address can be replayed."""
+    """``encoding``: a further condition on the kernel (``last_allocated_vgpr``). ``clause``: ``scalar_loads`` where
+    only clauses of several scalar loads count."""
     profile: str = ""
     """The opt-in profile that the edge belongs to; empty for an edge that always counts."""
     wave: int | None = None
