@@ -10,7 +10,7 @@ from asmevo_gate.isa.form_key import DPP_CONTROLS
 from asmevo_gate.isa.instruction import Decoded, Operand
 from asmevo_gate.proof.constants import bits_of
 from asmevo_gate.proof.operations import parts_of
-from asmevo_gate.proof.state import MODE, State, is_vector
+from asmevo_gate.proof.state import MODE, SCC, State, is_vector
 from asmevo_gate.proof.terms import Term
 
 Fetch = Callable[[State], Term]
@@ -65,6 +65,8 @@ def dword_fetch(operand: Operand, kind: str, width: int) -> Fetch:
                 length = 1
             else:
                 raise Unsupported("operand has another width")
+        if start == SCC:
+            return lambda state: state.terms.zext(state.read(start), width)
         if length == 1:
             return lambda state: state.read(start)
         return lambda state: state.terms.concat(state.read(start + 1), state.read(start))
@@ -180,6 +182,8 @@ def _packed_fetch(
         raise Unsupported("neg on packed integers")
     if source_modifiers(operand.text) != SourceModifiers() and operand.length:
         raise Unsupported("source modifier on a packed operand")
+    if kind == "pk_f32" and operand.length and not is_vector(operand.start):
+        raise Unsupported("which half of a scalar pair is read differs between targets")
     whole = _packed_whole(operand, letter[-1], size)
     sign = 1 << (size - 1)
 

@@ -152,11 +152,15 @@ def under(value: Term, active: Term) -> Term:
         condition = value.args[0]
         if condition in held or (condition.op == "and" and held.issuperset(condition.args)):
             value = value.args[1]
-        elif any(one.op == "xor" and len(one.args) == 2 and one.args[0] is condition for one in held):
+        elif any(_is_negation(one, condition) for one in held):
             value = value.args[2]
         else:
             break
     return value
+
+
+def _is_negation(term: Term, condition: Term) -> bool:
+    return term.op == "xor" and len(term.args) == 2 and term.args[0] is condition and term.args[1].op == "const"
 
 
 def outside(value: Term, active: Term) -> Term:

@@ -8,6 +8,7 @@ import msgspec
 
 from asmevo_gate.analysis.side_effects import is_timing, renames_registers
 from asmevo_gate.isa.instruction import Decoded, Op, Operand
+from asmevo_gate.isa.registers import SPECIAL
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.proof import semantics
 from asmevo_gate.proof.effects import Uninterpreted
@@ -30,6 +31,7 @@ def _no_step(state: State) -> None:
     del state
 
 
+_DERIVED = sum(1 << SPECIAL[name] for name in ("lds_direct", "vccz", "execz", "pops_exiting_wave_id"))
 _steps: dict[tuple[str, int, str], Step] = {}
 _MAX_STEPS = 200_000
 
@@ -61,6 +63,8 @@ def is_interpreted(decoded: Decoded, target: Target, wave_size: int) -> bool:
 def _make(decoded: Decoded, target: Target, wave_size: int) -> Step:
     if renames_registers(decoded):
         raise OutOfScope(f"'{decoded.base}' touches registers that are not named in the text")
+    if any(operand.mask & _DERIVED for operand in decoded.operands):
+        raise OutOfScope(f"'{decoded.text}' reads what is no register (LDS direct, VCCZ, EXECZ)")
     if is_timing(decoded):
         return _no_step
     if decoded.halves:
@@ -144,6 +148,8 @@ class _Written:
             raise Unsupported("another number of operands")
         self.saturated = semantics.SATURATED.get(base) if "clamp" in decoded.modifiers else None
         self._check_modifiers(base)
+        if "exec" in operation.results and not base.endswith(str(wave_size)):
+            raise Unsupported("mask of another wave size")
         self.stores = self._stores(results, operands[: len(results)], base)
         self.fetches = self._fetches(explicit, operands[len(results) :])
         if operation.accumulates and operation.results[0] == "all_lanes":

@@ -127,3 +127,23 @@ def test_masks_are_compared_lane_by_lane() -> None:
     assert prove(old, "v_cmp_lt_u32 vcc, v0, v1", dead=SCC).proved
     assert prove("s_and_b64 vcc, vcc, exec", "s_mov_b64 vcc, vcc", dead=SCC).answer == "refuted"
     assert not EXEC & VCC
+
+
+def test_an_exclusive_or_of_masks_is_no_negation() -> None:
+    """Lanes of (vcc xor s[0:1]) are not the lanes outside vcc."""
+    old = (
+        "s_mov_b64 s[4:5], exec; s_mov_b64 exec, vcc; v_mov_b32 v0, v1; s_xor_b64 exec, vcc, s[0:1]; v_mov_b32 v2, v0;"
+        "s_mov_b64 exec, s[4:5]"
+    )
+    new = old.replace("v_mov_b32 v0, v1;", "").replace("v_mov_b32 v2, v0;", "v_mov_b32 v2, v0; s_mov_b64 exec, vcc;")
+    new = new.replace("s_mov_b64 exec, s[4:5]", "v_mov_b32 v0, v1; s_mov_b64 exec, s[4:5]")
+    assert prove(old, new, dead=SCC).answer == "refuted"
+
+
+@pytest.mark.parametrize("text", ["v_mov_b32 v0, src_lds_direct", "s_mov_b32 s0, src_vccz"])
+def test_what_is_no_register_is_out_of_scope(text: str) -> None:
+    assert prove(text, text, gpu="gfx906").answer == "out_of_scope"
+
+
+def test_scc_can_be_an_operand() -> None:
+    assert prove("s_cmp_eq_u32 s0, s1; s_mov_b32 s2, src_scc", "s_cmp_eq_u32 s1, s0; s_mov_b32 s2, src_scc").proved

@@ -5,11 +5,9 @@ from __future__ import annotations
 from asmevo_gate.proof.operations import Call, Meaning
 from asmevo_gate.proof.terms import Term
 
-KEEP_HIGH = frozenset(
-    ["v_mad_f16", "v_mad_u16", "v_mad_i16", "v_fma_f16", "v_div_fixup_f16", "v_mad_legacy_f16", "v_fma_legacy_f16"]
-)
-"""16-bit instructions that keep the high half of their destination also on targets where most clear it (Vega ISA 6.?,
-LLVM GCNSubtarget::zeroesHigh16BitsOfDest)."""
+KEEP_HIGH = frozenset(["v_mad_f16", "v_mad_u16", "v_mad_i16", "v_fma_f16", "v_div_fixup_f16"])
+"""16-bit instructions that keep the high half of their destination also on targets where most clear it (LLVM
+GCNSubtarget::zeroesHigh16BitsOfDest)."""
 
 
 SATURATED: dict[str, Meaning] = {}

@@ -117,10 +117,17 @@ def multiply_high_signed(call: Call, a: Term, b: Term) -> Term:
     return high_product(call, a, b, signed=True)
 
 
-def _minmax(relation: Callable[[Call, Term, Term], Term]) -> Meaning:
+def _minmax(relation: Callable[[Call, Term, Term], Term], open_when_equal: str = "") -> Meaning:
+    """SCC tells whether the first source was taken. Whether S_MAX takes it when both are equal is told differently by
+    the manuals of different generations: SCC stays open there."""
+
     def meaning(call: Call, a: Term, b: Term) -> Pair:
+        terms = call.terms
         first = relation(call, a, b)
-        return call.terms.ite(first, a, b), first
+        taken = first
+        if open_when_equal:
+            taken = terms.ite(terms.eq(a, b), terms.apply(f"scc of {open_when_equal}", 1, (a, b)), first)
+        return terms.ite(first, a, b), taken
 
     return meaning
 
@@ -335,7 +342,7 @@ def _register() -> None:
     for letter, relation in (("u", less), ("i", less_signed)):
         kind = f"{letter}32"
         operation(f"s_min_{kind}", f"{kind} scc", f"{kind} {kind}")(_minmax(relation))
-        operation(f"s_max_{kind}", f"{kind} scc", f"{kind} {kind}")(_minmax(swapped(relation)))
+        operation(f"s_max_{kind}", f"{kind} scc", f"{kind} {kind}")(_minmax(swapped(relation), "maximum"))
         for name, compare in integer_relations(relation).items():
             scalar_name = "lg" if name == "ne" else name
             operation(f"s_cmp_{scalar_name}_{kind}", "scc", f"{kind} {kind}")(compare)

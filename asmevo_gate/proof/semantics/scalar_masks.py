@@ -12,8 +12,6 @@ from asmevo_gate.proof.terms import Term
 def _saveexec(combine: Callable[[Call, Term, Term], Term]) -> Meaning:
     def meaning(call: Call, a: Term, exec_mask: Term) -> tuple[Term, ...] | Term:
         """Destination gets EXEC, EXEC gets the combination, SCC tells whether it is not 0"""
-        if a.width != exec_mask.width:
-            raise ValueError("mask of another wave size")
         value = combine(call, a, exec_mask)
         return exec_mask, value, not_zero(call, value)
 
