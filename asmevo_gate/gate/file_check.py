@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from asmevo_gate.analysis.reachability import subroutines_of_computed_calls
 from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.cost.interval import scaled
 from asmevo_gate.errors import GateError
@@ -126,6 +127,10 @@ def _unknown(program: Program) -> Iterator[Unknown]:
             if block.leaves and block.leaves != RETURN:
                 statement = function.instructions[block.end - 1].statement
                 yield Unknown(statement.place.file, statement.place.line, statement.text, block.leaves)
+        for run in subroutines_of_computed_calls(function):
+            statement = function.instructions[run[0].first].statement
+            reason = "subroutines from here on are only reached by computed calls, which are not followed"
+            yield Unknown(statement.place.file, statement.place.line, statement.text, reason)
 
 
 def kernel_metrics(facts: KernelFacts) -> Metrics:

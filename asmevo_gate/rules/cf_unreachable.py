@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.analysis.reachability import reachable_blocks
+from asmevo_gate.analysis.reachability import subroutines_of_computed_calls, unreachable_runs
 from asmevo_gate.isa.instruction import Op
-from asmevo_gate.program.model import Function
+from asmevo_gate.program.model import Block, Function
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
@@ -16,7 +16,8 @@ class Unreachable(Rule):
 
     What it does:
         Reports the first instruction of each run of code that cannot be executed. Padding of s_nop, s_code_end and
-        s_endpgm behind the end of a kernel is not code. When an s_endpgm cuts off most of the kernel, the message
+        s_endpgm behind the end of a kernel is not code, and a subroutine that only computed calls can reach counts as
+        reached (what it does is not followed). When an s_endpgm cuts off most of the kernel, the message
         says so: that is what a forgotten debugging stop looks like.
     Why it matters:
         A debugging s_endpgm that is left in turns the rest of the kernel off, and the kernel then silently does
@@ -47,24 +48,17 @@ class Unreachable(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """The first instruction of each run of unreachable blocks that holds more than padding."""
         kernel = facts.kernel
-        reachable = reachable_blocks(kernel)
-        run: list[int] = []
-        for block in kernel.blocks:
-            if block.number not in reachable:
-                run.append(block.number)
-                continue
-            yield from _violation(kernel, run)
-            run = []
-        yield from _violation(kernel, run)
+        called = subroutines_of_computed_calls(kernel)
+        for run in unreachable_runs(kernel):
+            if run not in called:
+                yield from _violation(kernel, run)
 
 
 _PADDING = frozenset(("s_nop", "s_code_end", "s_endpgm"))
 
 
-def _violation(kernel: Function, run: list[int]) -> Iterable[Violation]:
-    if not run:
-        return
-    first, end = kernel.blocks[run[0]].first, kernel.blocks[run[-1]].end
+def _violation(kernel: Function, run: tuple[Block, ...]) -> Iterable[Violation]:
+    first, end = run[0].first, run[-1].end
     code = [one for one in kernel.instructions[first:end] if one.decoded is None or one.decoded.base not in _PADDING]
     if not code:
         return
