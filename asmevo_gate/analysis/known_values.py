@@ -134,7 +134,7 @@ _WATCHED = VMEM | Op.SMEM | Op.DS
 _WATCHED_BASES = frozenset(
     (
         "v_readlane_b32", "v_writelane_b32", "v_bfe_u32", "v_lshrrev_b32", "v_lshlrev_b32", "v_lshl_add_u32",
-        "v_mul_u32_u24", "v_mul_lo_u32", "v_mad_u32_u24", "s_lshl_b32", "s_mul_i32", "s_mul_hi_u32",
+        "v_lshl_or_b32", "v_mul_u32_u24", "v_mul_lo_u32", "v_mad_u32_u24", "s_lshl_b32", "s_mul_i32", "s_mul_hi_u32",
     )
 )  # fmt: skip
 

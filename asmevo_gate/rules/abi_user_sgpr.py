@@ -8,6 +8,7 @@ from asmevo_gate.analysis.initial_state import initial_state
 from asmevo_gate.analysis.known_values import LOADED, Value, address
 from asmevo_gate.isa.instruction import VMEM, Decoded, Op
 from asmevo_gate.isa.registers import SGPR, interval_name
+from asmevo_gate.program.descriptor import directive_value
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.kernel_examples import kernel_text
 from asmevo_gate.rules.rule import Example, Rule, Violation
@@ -22,11 +23,15 @@ _ADDRESSES = frozenset(
 )
 _ARITHMETIC = frozenset(
     (
-        "s_lshl_b32", "s_mul_i32", "s_mul_hi_u32", "v_lshlrev_b32", "v_lshl_add_u32", "v_mul_u32_u24", "v_mul_lo_u32",
+        "s_lshl_b32", "s_mul_i32", "s_mul_hi_u32", "v_lshlrev_b32", "v_lshl_add_u32", "v_lshl_or_b32",
+        "v_mul_u32_u24", "v_mul_lo_u32",
     )
 )  # fmt: skip
 """What addresses are not made with."""
 _NUMBERS = frozenset(("work-group id x", "work-group id y", "work-group id z", "private segment size"))
+_WAVE_OFFSET = "scratch offset of the wavefront"
+_UNSET = "unnamed user SGPRs"
+"""Padding that .amdhsa_user_sgpr_count makes."""
 
 _DISPATCH = "  .amdhsa_user_sgpr_dispatch_ptr 1\n"
 
@@ -95,6 +100,12 @@ class UserSgpr(Rule):
                 )
 
 
+def _has_wave_offset(facts: KernelFacts) -> bool:
+    descriptor = facts.kernel.descriptor
+    name = "system_sgpr_private_segment_wavefront_offset"
+    return descriptor is None or directive_value(descriptor, name, facts.kernel.target) != 0
+
+
 _Known = tuple[tuple[Value | None, ...], ...]
 
 
@@ -108,15 +119,22 @@ def _misuses(facts: KernelFacts, decoded: Decoded, values: _Known) -> Iterator[t
     elif decoded.base in _ARITHMETIC:
         for operand, found in zip(decoded.operands[1:], values[1:], strict=True):
             value = found[0]
-            if operand.length == 1 and value is not None and value.origin in _ADDRESSES and value.part == 0:
-                name = interval_name(operand.start, 1)
+            if operand.length != 1 or value is None:
+                continue
+            name = interval_name(operand.start, 1)
+            if value.origin in _ADDRESSES and value.part == 0:
                 yield value.origin, f"{name} is used as a number, but it holds the low half of the {value.origin}"
+            elif value.origin == _UNSET or (value.origin == _WAVE_OFFSET and not _has_wave_offset(facts)):
+                yield value.origin, f"{name} is used as a number, but the descriptor enables nothing that is there"
 
 
 def _load_base(decoded: Decoded, values: _Known) -> Iterator[tuple[str, str]]:
     low, high = values[1]
     name = interval_name(decoded.operands[1].start, 2)
     for value in (low, high):
+        if value is not None and value.origin == _UNSET:
+            yield value.origin, f"{name} is used as an address, but no user SGPR that is enabled is there"
+            return
         if value is not None and value.origin in _NUMBERS and value.scale == 1 and not value.add:
             yield value.origin, f"{name} is used as an address, but one half of it is the {value.origin}"
             return

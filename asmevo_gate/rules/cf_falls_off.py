@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asmevo_gate.analysis.reachability import reachable_blocks
+from asmevo_gate.program.model import Function, Instruction
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
@@ -31,6 +32,7 @@ class FallsOff(Rule):
     bad = (
         Example("gfx90a", "kernel:\n  v_mov_b32 v0, 0\n", line=2),
         Example("gfx1200", "kernel:\n  s_cbranch_scc0 .Lend\n  s_endpgm\n.Lend:\n  s_nop 0\n", line=5),
+        Example("gfx1030", "kernel:\n  s_nop 0\n.fill 48, 4, 0xbf9f0000\n", line=2),
     )
     good = (
         Example("gfx90a", "kernel:\n  v_mov_b32 v0, 0\n  s_endpgm\n"),
@@ -43,7 +45,10 @@ class FallsOff(Rule):
         reachable = reachable_blocks(kernel)
         for block in kernel.blocks:
             if block.falls_off and block.number in reachable:
-                last = kernel.instructions[block.end - 1]
+                last = _last_before_padding(kernel, block.end - 1)
+                if last.decoded is None:
+                    # Not understood: it may be what ends the wavefront.
+                    continue
                 yield Violation(
                     place=last.statement.place,
                     frames=last.statement.frames,
@@ -51,3 +56,21 @@ class FallsOff(Rule):
                     repair="add s_endpgm after it",
                     context=last.statement.text,
                 )
+
+
+_CODE_END = 0xBF9F0000
+"""The machine word of s_code_end, with which compilers pad code for the instruction prefetcher."""
+
+
+def _last_before_padding(kernel: Function, index: int) -> Instruction:
+    """The instruction, or the last one before the padding that it is."""
+    while index and _is_padding(kernel.instructions[index]):
+        index -= 1
+    return kernel.instructions[index]
+
+
+def _is_padding(instruction: Instruction) -> bool:
+    """``.fill COUNT, 4, s_code_end``."""
+    statement = instruction.statement
+    parts = [part.strip() for part in statement.rest.split(",")]
+    return statement.name == ".fill" and len(parts) == 3 and parts[2] in (str(_CODE_END), hex(_CODE_END))
