@@ -4,7 +4,7 @@ Meanings are written in :mod:`asmevo_gate.proof.semantics`, one module a family,
 decorator. Types of results and sources, in the order of the operands:
 
 ``b32 i32 u32 f32`` and the same with 16 or 64: a value of that width (the letter tells how constants and source
-modifiers apply); ``pk_f16 pk_i16 pk_u16 pk_b16``: two halves; ``pk_f32``: two dwords;
+modifiers apply); ``pk_f16 pk_i16 pk_u16 pk_b16``: two halves; ``pk_f32 pk_b64``: two dwords;
 ``mask``: a lane mask, of which the instruction sees or sets its lane's bit; ``wave``: the mask as a wave-wide value;
 ``raw``: the operand's text. ``scc``, ``vcc``, ``exec`` stand in no operand.
 """
@@ -62,5 +62,5 @@ def operation(bases: str, results: str, sources: str, accumulates: bool = False)
 def parts_of(kind: str) -> tuple[str, int]:
     """``("f", 32)`` of ``f32``; ``("pk_f", 32)`` of ``pk_f16``."""
     if kind.startswith("pk_"):
-        return kind[:4], 64 if kind == "pk_f32" else 32
+        return kind[:4], 64 if kind in ("pk_f32", "pk_b64") else 32
     return kind[0], int(kind[1:])

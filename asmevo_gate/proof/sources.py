@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from asmevo_gate.isa.form_key import DPP_CONTROLS
 from asmevo_gate.isa.instruction import Decoded, Operand
+from asmevo_gate.isa.registers import SPECIAL
 from asmevo_gate.proof.constants import bits_of
 from asmevo_gate.proof.operations import parts_of
 from asmevo_gate.proof.state import MODE, SCC, State, is_vector
@@ -52,6 +53,10 @@ def flags(text: str | None, count: int, default: int) -> list[int]:
     return (values + [default] * count)[:count]
 
 
+_APERTURES = sum(1 << SPECIAL[name] for name in ("shared_base", "shared_limit", "private_base", "private_limit"))
+"""Addresses that the hardware knows; they never change."""
+
+
 def dword_fetch(operand: Operand, kind: str, width: int) -> Fetch:
     """The operand as a term of ``width`` (32 or 64) bits, without modifiers.
 
@@ -60,6 +65,8 @@ def dword_fetch(operand: Operand, kind: str, width: int) -> Fetch:
     """
     if operand.length:
         start, length = operand.start, operand.length
+        if operand.mask & _APERTURES:
+            return _symbolic(operand.text, width)
         if length * 32 != width:
             if length == 2 and width == 32:
                 length = 1
@@ -171,7 +178,7 @@ def _half_fetch(operand: Operand, letter: str, modifiers: dict[str, str], positi
 def _packed_fetch(
     operand: Operand, letter: str, kind: str, modifiers: dict[str, str], position: int, count: int
 ) -> Fetch:
-    size = 32 if kind == "pk_f32" else 16
+    size = 32 if kind in ("pk_f32", "pk_b64") else 16
     low_from = flags(modifiers.get("op_sel"), count, 0)[position]
     high_from = flags(modifiers.get("op_sel_hi"), count, 1)[position]
     negate = (

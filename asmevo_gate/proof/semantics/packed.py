@@ -47,7 +47,7 @@ def _register() -> None:
         operation(bases, "b32", " ".join([kind] * count))(_each_half(meaning, 16))
 
 
-@operation("v_pk_mov_b32", "b64", "pk_f32 pk_f32")
+@operation("v_pk_mov_b32", "b64", "pk_b64 pk_b64")
 def move_pair(call: Call, a: Term, b: Term) -> Term:
     """Low dword from the first source, high dword from the second; op_sel says which half of each"""
     terms = call.terms
