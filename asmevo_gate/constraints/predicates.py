@@ -117,11 +117,11 @@ def reads_scratch_base(decoded: Decoded) -> bool:
 
 
 def two_vgpr_sources(decoded: Decoded) -> bool:
-    """Has at least two different VGPR sources; a source of 64 bits is one."""
+    """Has at least two different VGPR sources; a source of 64 bits is one. The old destination of DPP counts."""
     sources = {
         (operand.start, operand.length)
         for operand in decoded.operands
-        if operand.mask & registers.VGPRS and operand.role & Role.READ
+        if operand.mask & registers.VGPRS and (operand.role & Role.READ or decoded.classes & Op.DPP)
     }
     return len(sources) > 1
 

@@ -56,6 +56,9 @@ def _named_reads(decoded: Decoded) -> int:
     for operand in decoded.operands:
         if operand.length and _reads(operand):
             mask |= operand.mask
+    if decoded.classes & Op.DPP:
+        # The pipe takes the old value of the destination as a source, whether or not a lane can need it.
+        mask |= _operand(decoded, 0) & registers.VGPRS
     return mask
 
 
@@ -149,19 +152,13 @@ def _scalar_reads(decoded: Decoded) -> int:
     return _named_reads(decoded) if decoded.classes & VMEM else decoded.reads
 
 
-def _dpp_sources(decoded: Decoded) -> int:
-    """Sources of a DPP instruction with the old value of its destination. The pipe reads the old value whether or
-    not a lane can need it (LLVM: the tied operand)."""
-    return _named_reads(decoded) | (_operand(decoded, 0) & registers.VGPRS)
-
-
 ROLES: dict[str, Callable[[Decoded], int]] = {
     "none": lambda decoded: 0,
     "writes": lambda decoded: decoded.writes,
     "reads": lambda decoded: decoded.reads,
     "reads_or_writes": lambda decoded: decoded.reads | decoded.writes,
     "named_reads": _named_reads,
-    "dpp_sources": _dpp_sources,
+    "dpp_sources": _named_reads,
     "named_reads_or_writes": lambda decoded: _named_reads(decoded) | decoded.writes,
     "constant_reads": _constant_reads,
     "memory_scalar_reads": _scalar_reads,
