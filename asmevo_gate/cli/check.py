@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 @click.option(
     "--assemble/--no-assemble", default=True, show_default=True, help="Also assemble, when an assembler is at hand."
 )
+@click.option("--debug-constraint", is_flag=True, help="Explain each broken hazard edge on standard error.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the numbers also when the gate passes.")
 def command(
     paths: tuple[str, ...],
@@ -62,6 +63,7 @@ def command(
     baseline: str | None,
     allow_not_checked: bool,
     assemble: bool,
+    debug_constraint: bool,
     verbose: bool,
 ) -> int:
     """Check kernels: the staged changes (without arguments), a range (--base), files, or standard input (-)."""
@@ -75,7 +77,9 @@ def command(
             return 0
         options = Options(gpus, rocm, defines, fail_on, baseline, assemble)
         by_hand = bool(paths) and not base and not _run_by_pre_commit()
-        pictures = Pictures(wanted=verbose or needs_pictures([format_, *outputs, *settings.reports]))
+        pictures = Pictures(
+            wanted=verbose or needs_pictures([format_, *outputs, *settings.reports]), explain=debug_constraint
+        )
         checked = run_check(changes, settings, options, named=by_hand, watch=pictures.watch)
         _write(checked, changes, settings, format_, outputs, verbose, pictures)
     from asmevo_gate.gate.verdict import exit_code

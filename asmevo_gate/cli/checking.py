@@ -40,16 +40,26 @@ def needs_pictures(formats: Iterable[str]) -> bool:
 
 
 class Pictures:
-    """Draws each kernel as it is checked, where a format shows pictures; otherwise nothing."""
+    """Sees the facts of each kernel as it is checked: draws it where a format shows pictures (``wanted``), and explains
+    its broken hazard edges on standard error (``explain``)."""
 
-    def __init__(self, wanted: bool) -> None:
+    def __init__(self, wanted: bool, explain: bool = False) -> None:
         self.drawn: list[KernelPicture] = []
-        self.watch = self._draw if wanted else None
+        self._wanted = wanted
+        self._explain = explain
+        self.watch = self._see if wanted or explain else None
 
-    def _draw(self, facts: KernelFacts) -> None:
-        from asmevo_gate.gate.picture import kernel_picture
+    def _see(self, facts: KernelFacts) -> None:
+        if self._wanted:
+            from asmevo_gate.gate.picture import kernel_picture
 
-        self.drawn.append(kernel_picture(facts))
+            self.drawn.append(kernel_picture(facts))
+        if self._explain:
+            from asmevo_gate.constraints.explanation import explain
+
+            for found in facts.hazards:
+                for line in explain(found, facts.constraint_graph, facts.kernel).lines():
+                    print(f"[DEBUG] {line}", file=sys.stderr)
 
 
 class Checked(NamedTuple):
