@@ -172,7 +172,7 @@ def _lines(one: FileRewrite, write: bool, verbose: bool) -> Iterator[str]:
         yield f"    {rewrite.proof}; {_numbers(rewrite)}"
     for rewrite in rejected if verbose else ():
         yield f"{one.path}: {rewrite.kernel}: {rewrite.region}: rejected ({rewrite.class_}): {rewrite.reason}"
-    regions = f" of {one.result.regions} regions" if one.result is not None else ""
+    regions = f" of {one.runs[0].regions} regions" if one.runs else ""
     written = ", written" if write and accepted else ""
     yield f"{one.path}: {len(accepted)}{regions} rewritten, {len(rejected)} proposals rejected{written}"
 
@@ -195,7 +195,7 @@ def report_of(files: tuple[FileRewrite, ...], skipped: tuple[Unknown, ...], requ
     from asmevo_gate.gate.data_version import data_version
     from asmevo_gate.gate.result import Coverage, Report, Tool
 
-    functions = [function for one in files if one.result for function in one.result.program.functions]
+    functions = [function for one in files if one.runs for function in one.runs[0].program.functions]
     instructions = [instruction for function in functions for instruction in function.instructions]
     return Report(
         tool=Tool("asmevo-gate", __version__, data_version()),

@@ -33,6 +33,9 @@ from asmevo_gate.verify.assembler import Assembled, AssemblyErrors
 LEVELS = {"static": "static (constraints and proof)", "compile": "compile (static, and it assembles)"}
 
 
+_MOST_RUNS = 8
+
+
 @dataclass(frozen=True)
 class FileRewrite:
     """One file: its text before and after, and what was accepted and rejected."""
@@ -41,7 +44,8 @@ class FileRewrite:
     before: str
     after: str
     rewrites: tuple[Rewrite, ...]
-    result: Rewritten | None = None
+    runs: tuple[Rewritten, ...] = ()
+    """Each run is over the text that came out of the one before."""
 
     @property
     def patch(self) -> str:
@@ -161,36 +165,40 @@ def rewrite_text(
     if program.source.text != text:
         raise GateError("the text was changed while it was read", "report this; nothing was rewritten", path)
     hazards = partial(hazard_violations, graph=judge.graph, profiles=judge.profiles)
-    result = Rewriter(program, judge, hazards, proposers, options).run()
-    accepted = tuple(_accepted(path, text, one) for one in result.accepted)
-    rejected = tuple(_rejected(one) for one in result.rejected)
-    return FileRewrite(path, text, result.text, accepted + rejected, result)
+    runs: list[Rewritten] = []
+    rewrites: list[Rewrite] = []
+    while not runs or (runs[-1].again and len(runs) < _MOST_RUNS):
+        result = Rewriter(program, judge, hazards, proposers, options).run()
+        runs.append(result)
+        before = program.source.text
+        rewrites += [_accepted(path, before, one, suggest=len(runs) == 1 and one.alone) for one in result.accepted]
+        program = judge.parse(result.text)
+    rewrites += [_rejected(one) for one in runs[-1].rejected]
+    return FileRewrite(path, text, runs[-1].text, tuple(rewrites), tuple(runs))
 
 
 def patches_of(one: FileRewrite) -> Iterator[Patch]:
     """The accepted rewrites of a file as patches, each on top of the ones before it."""
-    if one.result is None:
-        return
-    edits: list[TextEdit] = []
-    before = one.before
-    for acceptance in one.result.accepted:
-        edits += acceptance.candidate.edits
-        after = apply_edits(one.before, edits)
-        rewrite = _accepted(one.path, one.before, acceptance)
-        title = f"{one.path}: {acceptance.candidate.proposals[0].title}"
-        numbers = "".join(f"{name}: {value:g}\n" for name, value in rewrite.metrics.items())
-        message = (
-            f"{_short(title)}\n\n{rewrite.kernel}, {rewrite.region}: {rewrite.reason}.\n\n{rewrite.proof}.\n\n{numbers}"
-        )
-        yield Patch(unified_diff(one.path, before, after), message)
-        before = after
+    for run in one.runs:
+        edits: list[TextEdit] = []
+        text = before = run.program.source.text
+        for acceptance in run.accepted:
+            edits += acceptance.candidate.edits
+            after = apply_edits(text, edits)
+            rewrite = _accepted(one.path, text, acceptance)
+            title = f"{one.path}: {acceptance.candidate.proposals[0].title}"
+            where = f"{rewrite.kernel}, {rewrite.region}: {rewrite.reason}."
+            numbers = "".join(f"{name}: {value:g}\n" for name, value in rewrite.metrics.items())
+            message = f"{_short(title)}\n\n{where}\n\n{rewrite.proof}.\n\n{numbers}"
+            yield Patch(unified_diff(one.path, before, after), message)
+            before = after
 
 
 def _short(title: str) -> str:
     return title if len(title) <= 72 else f"{title[:69]}..."
 
 
-def _accepted(path: str, text: str, one: Acceptance) -> Rewrite:
+def _accepted(path: str, text: str, one: Acceptance, suggest: bool = True) -> Rewrite:
     candidate = one.candidate
     return Rewrite(
         kernel=candidate.region.function.name,
@@ -202,7 +210,7 @@ def _accepted(path: str, text: str, one: Acceptance) -> Rewrite:
         + (f", {one.proof.solved} of them by the solver" if one.proof.solved else "")
         + f"; verified: {LEVELS[one.level]}",
         metrics=one.metrics,
-        patch=unified_diff(path, text, apply_edits(text, candidate.edits)),
+        patch=unified_diff(path, text, apply_edits(text, candidate.edits)) if suggest else "",
     )
 
 

@@ -17,7 +17,7 @@ from asmevo_gate.isa.instruction import Decoded
 from asmevo_gate.program.model import Function, Program
 from asmevo_gate.proof.equivalence import Proof, ProofOptions, Prover
 from asmevo_gate.rewrite.edit_script import ScriptError, result_texts, text_edits
-from asmevo_gate.rewrite.gain import Worth, metrics, no_gain, worth
+from asmevo_gate.rewrite.gain import Worth, metrics, no_gain, surroundings, worth
 from asmevo_gate.rewrite.proposal import Proposal, RewriteOptions
 from asmevo_gate.source.edits import TextEdit, apply_edits
 from asmevo_gate.source.statement import Kind, Statement
@@ -79,6 +79,8 @@ class Acceptance:
     old: Worth
     new: Worth
     level: Level
+    alone: bool = True
+    """It also stands without the other rewrites of the file."""
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -116,6 +118,7 @@ class Chain:
     """Waves a SIMD of each function."""
     known: Counter[tuple[str, str, str]] | None = None
     _provers: dict[str, Prover] = field(default_factory=dict)
+    _assembled: list[str | None] = field(default_factory=list)
     _new: dict[int, tuple[Decoded, ...]] = field(default_factory=dict)
     """The instructions of each candidate (by identity) as they were read."""
 
@@ -133,6 +136,10 @@ class Chain:
         program = self._made(chosen) if chosen else self.program
         accepted = tuple(Acceptance(one, proofs[id(one)], *values[id(one)], level) for one in chosen)
         return Verdict(program, accepted, tuple(rejected))
+
+    def stands_alone(self, one: Candidate) -> bool:
+        """True when a candidate brings no new finding without the others."""
+        return not self._new_findings([one])
 
     def _read(self, candidates: list[Candidate], rejected: list[Rejection]) -> list[Candidate]:
         """Those whose text reads as the instructions that were meant, each of which has a meaning."""
@@ -226,12 +233,15 @@ class Chain:
         timing, waves = timing_for(function.target.name, function.wave_size), self.waves.get(function.name, 1)
         old = [item.decoded for item in one.region.instructions if item.decoded is not None]
         live = one.region.live_out
-        return worth(old, timing, waves, live), worth(self._new[id(one)], timing, waves, live)
+        around = surroundings(one.region)
+        return worth(old, around, timing, waves, live), worth(self._new[id(one)], around, timing, waves, live)
 
     def _assembling(self, candidates: list[Candidate], rejected: list[Rejection]) -> tuple[list[Candidate], Level]:
         if not candidates:
             return [], "static"
-        before = self.judge.assembles(self.program)
+        if not self._assembled:
+            self._assembled.append(self.judge.assembles(self.program))
+        before = self._assembled[0]
         if before:
             words = f"the file did not assemble before the rewrite either: {before}"
             rejected += [Rejection(one, "assembler", words) for one in candidates]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from asmevo_gate.analysis.regions import Region
 from asmevo_gate.analysis.side_effects import is_timing
 from asmevo_gate.cost.block import BlockCost, body_cost
 from asmevo_gate.cost.body import Body
@@ -21,13 +22,15 @@ _SAME = 1e-9
 class Worth:
     """One version of a region.
 
-    ``cycles`` are clk for one wave alone (memory at its best), ``cycles_high`` with memory at its worst, ``busy`` clk
-    a wave at the kernel's occupancy. ``waited`` adds up how far the waits go below their counters' largest values.
+    ``cycles`` are clk of the region for one wave alone, ``busy`` clk a wave at the kernel's occupancy. ``block_cycles``
+    are clk of one wave for the whole basic block with memory at its best, ``block_cycles_high`` at its worst.
+    ``waited`` adds up how far the waits go below their counters' largest values.
     """
 
     cycles: float
-    cycles_high: float
     busy: float
+    block_cycles: float
+    block_cycles_high: float
     ipc: float
     instructions: int
     waited: int
@@ -36,22 +39,42 @@ class Worth:
     @property
     def measures(self) -> tuple[float, ...]:
         """What may not get worse."""
-        return (self.cycles, self.cycles_high, self.busy)
+        return (self.cycles, self.busy, self.block_cycles, self.block_cycles_high)
 
 
-def worth(code: Sequence[Decoded], timing: Timing, waves: int, live_out: int) -> Worth:
-    """What the instructions cost by themselves."""
+@dataclass(frozen=True)
+class Surroundings:
+    """The rest of the basic block, in front of and behind a region, and whether the block is a loop by itself."""
+
+    before: tuple[Decoded, ...]
+    behind: tuple[Decoded, ...]
+    loop: bool
+
+
+def surroundings(region: Region) -> Surroundings:
+    """The block around a region."""
+    block = region.function.blocks[region.block]
+    instructions = region.function.instructions
+    before = tuple(one.decoded for one in instructions[block.first : region.first] if one.decoded is not None)
+    behind = tuple(one.decoded for one in instructions[region.end : block.end] if one.decoded is not None)
+    return Surroundings(before, behind, block.number in block.successors)
+
+
+def worth(code: Sequence[Decoded], around: Surroundings, timing: Timing, waves: int, live_out: int) -> Worth:
+    """What the instructions cost, by themselves and in their block."""
     body = Body(code, timing, loop=False)
     alone: BlockCost = body_cost(body, 1)
     shared = body_cost(body, waves) if waves > 1 else alone
+    block = body_cost(Body([*around.before, *code, *around.behind], timing, loop=around.loop), 1).cycles
     return Worth(
         cycles=low_of(alone.cycles),
-        cycles_high=high_of(alone.cycles),
         busy=low_of(shared.cycles) / max(1, shared.waves),
+        block_cycles=low_of(block),
+        block_cycles_high=high_of(block),
         ipc=low_of(alone.ipc),
         instructions=len(code),
         waited=sum(_waited(decoded, timing) for decoded in code),
-        vgprs_live=_live_peak(code, live_out),
+        vgprs_live=live_peak(code, live_out),
     )
 
 
@@ -63,7 +86,8 @@ def _waited(decoded: Decoded, timing: Timing) -> int:
     return sum(largest[counter] - count for counter, count in limits.items())
 
 
-def _live_peak(code: Sequence[Decoded], live_out: int) -> int:
+def live_peak(code: Sequence[Decoded], live_out: int) -> int:
+    """The largest number of VGPRs that are live at once in straight code."""
     live = live_out & VGPRS
     peak = live.bit_count()
     for decoded in reversed(code):
@@ -78,7 +102,7 @@ def no_gain(old: Worth, new: Worth) -> str:
 
     It must be slower in no measure, and better in one: cycles, instructions, waits, or live VGPRs.
     """
-    names = ("cycles of one wave", "cycles of one wave with slow memory", "cycles at the kernel's occupancy")
+    names = ("cycles of one wave", "cycles at the kernel's occupancy", "cycles of the block", "cycles with slow memory")
     for name, before, after in zip(names, old.measures, new.measures, strict=True):
         if after > before + _SAME:
             return f"{name} would grow from {before:g} to {after:g}"
@@ -94,7 +118,7 @@ def no_gain(old: Worth, new: Worth) -> str:
 def metrics(old: Worth, new: Worth) -> dict[str, float]:
     """The numbers of a rewrite for reports: before, after, and the gain in percent of the cycles."""
     found: dict[str, float] = {}
-    for name in ("cycles", "busy", "ipc", "instructions", "vgprs_live"):
+    for name in ("cycles", "busy", "block_cycles", "block_cycles_high", "ipc", "instructions", "vgprs_live"):
         found[f"{name}_before"] = round(float(getattr(old, name)), 3)
         found[f"{name}_after"] = round(float(getattr(new, name)), 3)
     found["gain_percent"] = round(gain_percent(old, new), 2)

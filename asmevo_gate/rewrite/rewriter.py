@@ -1,13 +1,14 @@
 """Rewrites of one file: proposals for every region, round after round, until nothing more is accepted.
 
 What comes out does not depend on the way there: each changed region is judged once more as a whole against the file
-as it was, alone, so that every accepted rewrite is a patch of its own.
+as it was. A change that needs another one (the last reader of a result is gone, so its writer may go) has to wait for
+the next run over the text with that other one made; :attr:`Rewritten.again` asks for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asmevo_gate.analysis.liveness import live_registers
 from asmevo_gate.analysis.pending_memory import pending_memory
@@ -25,6 +26,9 @@ from asmevo_gate.source.edits import TextEdit, apply_edits
 MOST_ROUNDS = 400
 """Rounds after which a file is taken as it is; each of them accepts or rejects something."""
 
+MOST_ALONE = 64
+"""Accepted rewrites of one file up to which each is also tried without the others."""
+
 Hazards = Callable[[Function], list[HazardViolation]]
 
 
@@ -39,6 +43,8 @@ class Rewritten:
     rejected: tuple[Rejection, ...]
     excluded: tuple[Excluded, ...]
     regions: int
+    again: bool
+    """A run over ``text`` may find more."""
 
 
 @dataclass
@@ -93,7 +99,8 @@ class Rewriter:
                 self._carry(spans, [one.candidate for one in verdict.accepted])
         accepted, text = self._final(spans, program)
         rejected = tuple(one for one in self._tried.values() if one is not None)
-        return Rewritten(self._original, text, accepted, rejected, tuple(excluded), len(spans))
+        again = bool(accepted) and text != program.source.text
+        return Rewritten(self._original, text, accepted, rejected, tuple(excluded), len(spans), again)
 
     def _chain(self, program: Program) -> Chain:
         return Chain(program, self._judge, self._options, self._waves)
@@ -172,20 +179,18 @@ class Rewriter:
         """Judge each changed region as one change of the file as it was."""
         original, text = self._original.source.text, program.source.text
         changed = [span for span in spans if text[slice(*span.now)] != original[span.start : span.end]]
-        chain = self._chain(self._original)
-        accepted: list[Acceptance] = []
-        for span in changed:
-            one = self._whole(span, text, program)
-            verdict = chain.run([one])
-            accepted += verdict.accepted
-            for rejection in verdict.rejected:
-                self._tried[rejection.candidate.key] = rejection
-        if not accepted:
+        if not changed:
             return (), original
-        together = chain.run([one.candidate for one in accepted])
-        for rejection in together.rejected:
+        chain = self._chain(self._original)
+        verdict = chain.run([self._whole(span, text, program) for span in changed])
+        for rejection in verdict.rejected:
             self._tried[rejection.candidate.key] = rejection
-        return together.accepted, together.program.source.text
+        ask = len(verdict.accepted) <= MOST_ALONE
+        accepted = tuple(
+            replace(one, alone=len(verdict.accepted) == 1 or (ask and chain.stands_alone(one.candidate)))
+            for one in verdict.accepted
+        )
+        return accepted, verdict.program.source.text
 
     def _whole(self, span: _Span, text: str, program: Program) -> Candidate:
         """All changes of one region as one candidate for the original file."""

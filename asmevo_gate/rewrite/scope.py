@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asmevo_gate.analysis.liveness import Liveness
-from asmevo_gate.analysis.regions import Excluded, Region, find_regions
+from asmevo_gate.analysis.regions import Excluded, Region, exclusion, find_regions
 from asmevo_gate.analysis.side_effects import is_timing, renames_registers
 from asmevo_gate.isa.instruction import Op, Role
+from asmevo_gate.isa.registers import TTMP
 from asmevo_gate.program.model import Function, Instruction, Program
 from asmevo_gate.rewrite.edit_script import line_of
 from asmevo_gate.source.statement import Kind, Statement
@@ -42,8 +43,32 @@ def editable_regions(program: Program, function: Function, liveness: Liveness) -
             cut = _cut(region, *piece, liveness, always_live)
             if cut is not None:
                 regions.append(cut)
+    for region in _timing_runs(function, liveness):
+        for piece in _pieces(program, region, numbers, []):
+            cut = _cut(region, *piece, liveness, always_live, timing_only=True)
+            if cut is not None:
+                regions.append(cut)
+    regions.sort(key=lambda one: one.first)
     excluded.sort(key=lambda one: one.instruction.index)
     return Scope(tuple(regions), tuple(excluded))
+
+
+def _timing_runs(function: Function, liveness: Liveness) -> Iterator[Region]:
+    """Waits and padding with no computation around them: nothing to compute, but they may be stronger than needed."""
+    for block in function.blocks:
+        first = block.first
+        computes = False
+        for index in range(block.first, block.end + 1):
+            instruction = function.instructions[index] if index < block.end else None
+            if instruction is not None and not exclusion(instruction):
+                assert instruction.decoded is not None
+                computes = computes or not is_timing(instruction.decoded)
+                continue
+            if index > first and not computes:
+                timing = tuple(range(first, index))
+                live = liveness.before[first], liveness.after[index - 1]
+                yield Region(function, block.number, first, index, *live, 0, 0, timing)
+            first, computes = index + 1, False
 
 
 def _pieces(
@@ -77,6 +102,9 @@ def _line_reason(program: Program, instruction: Instruction) -> str:
     statement = instruction.statement
     if statement.frames:
         return f"comes from an expansion of '{statement.frames[0].name}'"
+    decoded = instruction.decoded
+    if decoded is not None and (decoded.reads | decoded.writes) & TTMP.mask:
+        return "touches registers of the trap handler"
     place, text = statement.place, program.source.text
     if place.file != program.source.path:
         return f"stands in the included file {place.file}"
@@ -158,7 +186,9 @@ def _written(function: Function) -> int:
     return written
 
 
-def _cut(region: Region, first: int, end: int, liveness: Liveness, always_live: int) -> Region | None:
+def _cut(
+    region: Region, first: int, end: int, liveness: Liveness, always_live: int, timing_only: bool = False
+) -> Region | None:
     reads = writes = 0
     timing: list[int] = []
     for index in range(first, end):
@@ -168,7 +198,7 @@ def _cut(region: Region, first: int, end: int, liveness: Liveness, always_live: 
         writes |= decoded.writes
         if is_timing(decoded):
             timing.append(index)
-    if len(timing) == end - first:
+    if len(timing) == end - first and not timing_only:
         return None
     return replace(
         region,
