@@ -30,6 +30,8 @@ _DESCRIPTOR = struct.Struct("<III4xq20xIIIHH4x")
 _METADATA_NOTE = ("AMDGPU", 32)
 _FUNCTION, _NO_TYPE = 2, 0
 _PLAIN_NAME = re.compile(r"[A-Za-z_.$][\w.$@]*")
+_ENTRY_ALIGNMENT = 256
+"""Bytes; a linked section of code is aligned to it as well (AMDGPUUsage, KERNEL_CODE_ENTRY_BYTE_OFFSET)."""
 _SETTINGS = {0: None, 1: "", 2: "-", 3: "+"}
 """Two bits of e_flags for XNACK and SRAM-ECC: unsupported, any, off, on (code object V4 and later)."""
 
@@ -307,6 +309,8 @@ def _section_lines(
     for name, (offset, _) in section.functions.items():
         starts.setdefault(offset, []).append(names.of(name))
     for item in inside:
+        if item.offset in starts and item.offset % _ENTRY_ALIGNMENT == 0:
+            yield "\t.p2align 8"
         for name in starts.get(item.offset, ()):
             yield f"\t.type {name},@function"
             yield f"{name}:"
