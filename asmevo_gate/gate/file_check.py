@@ -20,6 +20,7 @@ from asmevo_gate.rules.rule import Rule, Violation
 from asmevo_gate.source.options import SourceOptions
 from asmevo_gate.source.parser import parse_source
 from asmevo_gate.verify.machine_words import expand_machine_words, has_machine_words
+from asmevo_gate.verify.numeric_branches import has_numeric_branches, label_numeric_branches
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,8 @@ def parsed_program(
             raise GateError(problem.message, problem.repair, problem.place.file, problem.place.line)
     if has_machine_words(source):
         source = expand_machine_words(source, target, wave_size)
+    if has_numeric_branches(source):
+        source = label_numeric_branches(source, target, wave_size)
     return build_program(source, target, wave_size)
 
 

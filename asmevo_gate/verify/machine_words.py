@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -19,7 +19,8 @@ _WIDTHS = {
 }  # fmt: skip
 _PADDING = frozenset((".fill", ".space", ".zero", ".skip"))
 _MAX_BYTES = 16 << 20
-_MAX_RUNS = 100
+_BETWEEN = bytes.fromhex("000080bf") * 5
+"""s_nop, more than the longest instruction has dwords, so that a run that is cut off does not reach the next one."""
 
 
 @dataclass
@@ -28,6 +29,15 @@ class _Run:
 
     first: int
     statements: list[Statement] = field(default_factory=list)
+
+
+@dataclass
+class _Code:
+    """The bytes of a run, the statement that each offset comes from, and labels and assignments by offset."""
+
+    code: bytearray = field(default_factory=bytearray)
+    owners: list[tuple[int, Statement]] = field(default_factory=list)
+    others: dict[int, list[Statement]] = field(default_factory=dict)
 
 
 def has_machine_words(source: Source) -> bool:
@@ -46,18 +56,21 @@ def expand_machine_words(source: Source, target: Target, wave_size: int | None) 
     if isinstance(tool, NotDisassembled):
         first = next(one for one in source.statements if one.kind is Kind.DATA and one.name not in _PADDING)
         return _with_problem(source, first, tool.reason, tool.repair)
+    runs = list(_runs(source.statements))
+    encoded = [_encoded(run) for run in runs]
+    decoded = _disassembled([one for one in encoded if isinstance(one, _Code)], target, wave_size, tool)
     statements: list[Statement] = []
     position = 0
     problems = list(source.problems)
-    for number, run in enumerate(_runs(source.statements)):
+    for run, code in zip(runs, encoded, strict=True):
         statements += source.statements[position : run.first]
         position = run.first + len(run.statements)
-        made = _expand(run, target, wave_size, tool) if number < _MAX_RUNS else f"more than {_MAX_RUNS} runs of words"
+        made = code if isinstance(code, str) else next(decoded)
         if isinstance(made, str):
             statements += run.statements
             problems.append(SourceProblem("unknown", made, "", run.statements[0].place))
-        else:
-            statements += made
+        elif isinstance(code, _Code):
+            statements += _statements(made, code.owners, code.others)
     statements += source.statements[position:]
     return msgspec.structs.replace(source, statements=tuple(statements), problems=tuple(problems))
 
@@ -89,27 +102,41 @@ def _finished(run: _Run | None) -> Iterator[_Run]:
         yield run
 
 
-def _expand(run: _Run, target: Target, wave_size: int | None, tool: Tool) -> list[Statement] | str:
-    """The statements of a run, or why there are none."""
-    code = bytearray()
-    owners: list[tuple[int, Statement]] = []
-    others: dict[int, list[Statement]] = {}
+def _encoded(run: _Run) -> _Code | str:
+    """The bytes of a run, or why they are not known."""
+    made = _Code()
     for statement in run.statements:
         if statement.kind is not Kind.DATA:
-            others.setdefault(len(code), []).append(statement)
+            made.others.setdefault(len(made.code), []).append(statement)
             continue
         encoded = _encode(statement)
         if encoded is None:
             return f"'{statement.text}' is not a plain number, so these machine words cannot be disassembled"
-        owners.append((len(code), statement))
-        code += encoded
-        if len(code) > _MAX_BYTES:
+        made.owners.append((len(made.code), statement))
+        made.code += encoded
+        if len(made.code) > _MAX_BYTES:
             return f"more than {_MAX_BYTES >> 20} MiB of machine words"
-    code += bytes(-len(code) % 4)
-    done = disassemble(bytes(code), target, tool, wave_size)
-    if isinstance(done, NotDisassembled):
-        return f"machine words in code: {done.reason}"
-    return list(_statements(done.instructions, owners, others))
+    made.code += bytes(-len(made.code) % 4)
+    return made
+
+
+def _disassembled(
+    runs: Sequence[_Code], target: Target, wave_size: int | None, tool: Tool
+) -> Iterator[tuple[MachineInstruction, ...] | str]:
+    """The instructions of each run, or why there are none; all runs go through one disassembly, with no-ops between."""
+    done = disassemble(b"".join(bytes(one.code) + _BETWEEN for one in runs), target, tool, wave_size)
+    start = 0
+    for one in runs:
+        end = start + len(one.code)
+        if isinstance(done, NotDisassembled):
+            yield f"machine words in code: {done.reason}"
+        else:
+            inside = [item for item in done.instructions if start <= item.offset < end]
+            if inside and inside[-1].offset + inside[-1].size > end:
+                yield "machine words in code: the last instruction is cut off"
+            else:
+                yield tuple(item._replace(offset=item.offset - start) for item in inside)
+        start = end + len(_BETWEEN)
 
 
 def _statements(

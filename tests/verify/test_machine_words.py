@@ -67,3 +67,22 @@ def test_without_a_disassembler_the_words_stay_and_say_why(monkeypatch: pytest.M
 
 def test_padding_is_no_machine_code() -> None:
     assert not has_machine_words(parse_source("k.s", ".text\nk:\n  s_endpgm\n  .fill 48, 4, 3212836864\n"))
+
+
+@needs_disassembler
+def test_hundreds_of_words_between_instructions_are_disassembled_at_once() -> None:
+    text = ".text\nk:\n" + "  s_nop 1\n  .long 0xbf800000\n" * 300 + "  s_endpgm\n"
+    source = expand_machine_words(parse_source("k.s", text), TARGET, 64)
+    assert [one.text for one in source.statements if one.kind is Kind.INSTRUCTION] == [
+        *["s_nop 1", "s_nop 0"] * 300,
+        "s_endpgm",
+    ]
+    assert not source.problems
+
+
+@needs_disassembler
+def test_an_instruction_that_is_cut_off_says_so_and_leaves_the_next_words_alone() -> None:
+    text = ".text\nk:\n  .long 0x7e0002ff\n  s_nop 1\n  .long 0xbf810000\n"
+    source = expand_machine_words(parse_source("k.s", text), TARGET, 64)
+    assert ["cut off" in problem.message for problem in source.problems] == [True]
+    assert [one.text for one in source.statements if one.kind is Kind.INSTRUCTION] == ["s_nop 1", "s_endpgm"]

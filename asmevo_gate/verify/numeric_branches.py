@@ -1,0 +1,107 @@
+"""Branches whose target is written as a number of dwords (``s_cbranch_vccz 5``), as disassemblers print them.
+
+How many bytes lie between depends on the encodings that the assembler chooses, so the code is assembled and the sizes
+of its instructions are read back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from asmevo_gate.isa.targets import Target
+from asmevo_gate.program.destinations import MachineInstruction, destinations
+from asmevo_gate.program.elf import read_elf
+from asmevo_gate.source.statement import Kind, Source, SourceProblem, Statement
+from asmevo_gate.verify.assembler import Assembled, NotAssembled, assemble, find_assembler
+from asmevo_gate.verify.disassembler import NotDisassembled, disassemble, find_disassembler
+
+_BRANCH = re.compile(
+    r"(?P<head>s_(?:c?branch\w*|call_b64|subvector_loop_\w+)\b(?:.*,)?\s*)(?P<number>-?\d+|0x[0-9a-f]+)$"
+)
+_ANY_BRANCH = re.compile(r"s_(?:c?branch\w*|call_b64|subvector_loop_\w+)\b")
+
+
+def has_numeric_branches(source: Source) -> bool:
+    """Whether an instruction branches by a number."""
+    return any(one.kind is Kind.INSTRUCTION and _BRANCH.match(one.text) for one in source.statements)
+
+
+def label_numeric_branches(source: Source, target: Target, wave_size: int | None) -> Source:
+    """The source with labels made for the targets of branches by a number.
+
+    Where the sizes of the instructions cannot be found the branches stay as they are, with a problem of severity
+    ``unknown`` that says why.
+    """
+    sections: dict[str, list[int]] = defaultdict(list)
+    for position, statement in enumerate(source.statements):
+        if statement.kind in (Kind.INSTRUCTION, Kind.DATA):
+            sections[statement.section].append(position)
+    labels: dict[int, str] = {}
+    branches: dict[int, str] = {}
+    problems = list(source.problems)
+    for positions in sections.values():
+        code = [source.statements[position] for position in positions]
+        first = next((one for one in code if one.kind is Kind.INSTRUCTION and _BRANCH.match(one.text)), None)
+        if first is None:
+            continue
+        laid_out = _laid_out(code, target, wave_size)
+        if isinstance(laid_out, str):
+            problems.append(SourceProblem("unknown", f"branch by a number: {laid_out}", "", first.place))
+            continue
+        starts = {item.offset: position for item, position in zip(laid_out, positions, strict=True)}
+        position_of = dict(zip((item.offset for item in laid_out), positions, strict=True))
+        for offset, destination in destinations(laid_out).items():
+            if destination in starts and _BRANCH.match(source.statements[position_of[offset]].text):
+                labels[starts[destination]] = f".Lbranch_{first.place.line}_{destination}"
+                branches[position_of[offset]] = labels[starts[destination]]
+    statements = tuple(_rewritten(source.statements, labels, branches))
+    return msgspec.structs.replace(source, statements=statements, problems=tuple(problems))
+
+
+def _laid_out(code: Sequence[Statement], target: Target, wave_size: int | None) -> list[MachineInstruction] | str:
+    """The statements with their offsets, or why these are not known."""
+    if any(one.kind is Kind.DATA for one in code):
+        return "data between the instructions"
+    assembler, disassembler = find_assembler(target), find_disassembler()
+    if isinstance(assembler, NotAssembled):
+        return assembler.reason
+    if isinstance(disassembler, NotDisassembled):
+        return disassembler.reason
+    # Every branch is one dword, whatever it goes to.
+    text = ".text\n" + "\n".join("s_nop 0" if _ANY_BRANCH.match(one.text) else one.text for one in code) + "\n"
+    assembled = assemble(text, target, assembler, wave_size)
+    if not isinstance(assembled, Assembled):
+        return "the code does not assemble"
+    section = next(section for section in read_elf(assembled.object, "").sections if section.name == ".text")
+    found = disassemble(section.data, target, disassembler, wave_size)
+    if isinstance(found, NotDisassembled):
+        return found.reason
+    if len(found.instructions) != len(code):
+        return "the assembler makes another number of instructions"
+    return [item._replace(text=one.text) for item, one in zip(found.instructions, code, strict=True)]
+
+
+def _rewritten(
+    statements: Sequence[Statement], labels: dict[int, str], branches: dict[int, str]
+) -> Iterator[Statement]:
+    for position, statement in enumerate(statements):
+        label = labels.get(position)
+        if label:
+            yield Statement(Kind.LABEL, label, "", f"{label}:", statement.place, statement.frames, statement.section)
+        goal = branches.get(position)
+        if goal:
+            head = statement.text[: len(statement.text) - len(_number(statement.text))]
+            text = f"{head}{goal}"
+            rest = text.partition(" ")[2].strip()
+            yield msgspec.structs.replace(statement, rest=rest, text=text)
+        else:
+            yield statement
+
+
+def _number(text: str) -> str:
+    match = _BRANCH.match(text)
+    return match["number"] if match else ""
