@@ -3,7 +3,8 @@
 Usage: python benchmarks/compatibility.py [OWNER/NAME=]CLONE... [--details FILE] [--jobs N] [--write]
 
 CLONE is a local git clone (bare or not) with its history; OWNER/NAME is its entry in
-``benchmarks/data/public_repositories.yaml`` (default: from the remote's address), which says how its files are assembled.
+``benchmarks/data/public_repositories.yaml`` (default: from the remote's address), which says how its files are
+assembled.
 ``--gpu GLOB=GPU``, ``-D [GLOB:]NAME=VALUE`` and ``-I DIRECTORY`` add to the entry; ``--only GLOB`` picks files.
 
 Every file goes through the pipeline of ``asmevo-gate check`` and through LLVM's assembler with the same options (code
@@ -27,38 +28,33 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from compatibility_report import ENTRIES, Outcome, message_class, summary, table, write_results
 from repository_snapshot import DELETED, Snapshot, take_snapshot
 
 from asmevo_gate.changes.model import Version
 from asmevo_gate.changes.patterns import patterns
-from asmevo_gate.errors import GateError
+from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.gate.compile_check import assemble_source
 from asmevo_gate.gate.file_check import CheckedProgram, check_text
 from asmevo_gate.gate.findings import findings_of
 from asmevo_gate.gate.inputs import InputText, input_texts
 from asmevo_gate.gate.target_choice import Configuration, named_target
-from asmevo_gate.isa.targets import Target, find_target
+from asmevo_gate.isa.targets import Target, parse_target
 from asmevo_gate.source.options import SourceOptions
 from asmevo_gate.source.parser import parse_source
 from asmevo_gate.source.recognise import recognise
 from asmevo_gate.source.symbols import predefined_symbols
 from asmevo_gate.verify.assembler import Assembled, AssemblyErrors
 
-ROOT = Path(__file__).resolve().parent.parent
-ENTRIES = ROOT / "benchmarks" / "data" / "public_repositories.yaml"
-RESULTS = ROOT / "benchmarks" / "results" / "compatibility.json"
-DOCUMENT = ROOT / "docs" / "compatibility.md"
-BEGIN, END = "<!-- table: benchmarks/compatibility.py -->", "<!-- end of table -->"
 SECONDS = 180
 
 
@@ -76,30 +72,6 @@ class Job:
     wave_size: int | None
 
 
-@dataclass
-class Outcome:
-    """What became of one file."""
-
-    repository: str
-    path: str
-    kind: str = "text"
-    gpu: str = ""
-    chosen_by: str = ""
-    llvm: str = ""
-    """``accepts``, ``rejects``, or why the question was not answered."""
-    llvm_message: str = ""
-    understood: bool = False
-    reasons: dict[str, int] = field(default_factory=dict)
-    examples: dict[str, str] = field(default_factory=dict)
-    instructions: int = 0
-    modelled: int = 0
-    kernels: int = 0
-    findings: dict[str, int] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    llvm_seconds: float = 0.0
-
-
 def run_job(job: Job) -> Outcome:
     """Check one file; whatever goes wrong is part of the outcome."""
     outcome = Outcome(job.repository, job.path)
@@ -114,7 +86,7 @@ def run_job(job: Job) -> Outcome:
     except TimeoutError:
         _reason(outcome, "time", f"more than {SECONDS} s")
     except GateError as error:
-        _reason(outcome, f"rejected: {_class(error.message)}", f"{error.line}: {error.message}")
+        _reason(outcome, f"rejected: {message_class(error.message)}", f"{error.line}: {error.message}")
     except Exception as error:  # noqa: BLE001 - a fault of the gate is a result here
         _reason(outcome, f"fault of the gate: {type(error).__name__}", f"{error!r} {_where(error)}")
     finally:
@@ -155,8 +127,12 @@ def _check(job: Job, outcome: Outcome) -> None:
 
 def _way(job: Job, text: str, outcome: Outcome) -> Configuration:
     """The configuration of a source file; LLVM's verdict is noted on the way."""
-    own = named_target(job.path, text)
-    targets = [own] if own else [find_target(gpu) for gpu in job.gpus]
+    try:
+        own = named_target(job.path, text)
+    except UsageError as error:
+        outcome.llvm, outcome.llvm_message = "not tried", error.message
+        raise
+    targets = [own] if own else [parse_target(gpu) for gpu in job.gpus]
     outcome.chosen_by = "the file" if own else "an entry" if job.certain else "trial"
     ways = [Configuration(target, job.defines, job.include, job.wave_size) for target in targets]
     for way in ways:
@@ -211,7 +187,7 @@ def _check_text(job: Job, given: InputText, way: Configuration, outcome: Outcome
     found = findings_of(checked, {})
     outcome.seconds += time.process_time() + _children() - start
     for problem in given.problems:
-        _reason(outcome, f"object: {_class(problem)}", problem)
+        _reason(outcome, f"object: {message_class(problem)}", problem)
     _count(checked, outcome)
     for finding in found:
         key = f"{finding.severity} {finding.rule}"
@@ -225,7 +201,11 @@ def _count(checked: CheckedProgram, outcome: Outcome) -> None:
     outcome.modelled += checked.modelled
     outcome.kernels += len(checked.program.kernels)
     for unknown in checked.unknown:
-        _reason(outcome, f"not modelled: {_class(unknown.reason)}", f"{unknown.line}: {unknown.text}: {unknown.reason}")
+        _reason(
+            outcome,
+            f"not modelled: {message_class(unknown.reason)}",
+            f"{unknown.line}: {unknown.text}: {unknown.reason}",
+        )
     for facts in checked.kernels:
         for instruction in facts.kernel.instructions:
             if instruction.unknown is not None and instruction.unknown.kind == "not_on_target":
@@ -238,14 +218,11 @@ def _reason(outcome: Outcome, kind: str, example: str) -> None:
     outcome.examples.setdefault(kind, example[:400])
 
 
-def _class(message: str) -> str:
-    """A message without its names and numbers, so that equal reasons count together."""
-    return re.sub(r"\s+", " ", re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\b0x[0-9a-f]+\b|\b\d[\d,.]*\b", "_", message))[:120]
-
-
 def jobs_of(name: str, snapshot: Snapshot, entry: dict[str, Any], trial: list[str], only: str | None) -> list[Job]:
     """A job for each file of a snapshot."""
-    return [_job(name, snapshot, entry, trial, path) for path in snapshot.files if not only or fnmatch.fnmatch(path, only)]
+    return [
+        _job(name, snapshot, entry, trial, path) for path in snapshot.files if not only or fnmatch.fnmatch(path, only)
+    ]
 
 
 def _job(name: str, snapshot: Snapshot, entry: dict[str, Any], trial: list[str], path: str) -> Job:
@@ -264,62 +241,6 @@ def _job(name: str, snapshot: Snapshot, entry: dict[str, Any], trial: list[str],
 
 def _matches(glob: str, path: str) -> bool:
     return glob == "**" or patterns((glob,)).matches(path)
-
-
-def table(results: dict[str, dict[str, Any]]) -> str:
-    """The Markdown table: a row a repository."""
-    lines = [
-        "| repository | commit | files tried | LLVM accepts | understood | of those LLVM accepts | instructions | CPU s (LLVM) |",
-        "|---|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    for name, one in results.items():
-        tried = f"{one['tried']} of {one['found']}" if one["tried"] != one["found"] else str(one["tried"])
-        lines.append(
-            f"| {name} | {one['commit'][:10]} ({one['date']}) | {tried} | {one['llvm_accepts']} | {one['understood']} | "
-            f"{one['understood_of_accepted']} | {one['instructions']:,} | {one['seconds']:.0f} ({one['llvm_seconds']:.0f}) |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def summary(snapshot: Snapshot, outcomes: list[Outcome]) -> dict[str, Any]:
-    """The counts of one repository."""
-    ours = [one for one in outcomes if one.kind != "other"]
-    accepted = [one for one in ours if one.llvm == "accepts"]
-    reasons: Counter[str] = Counter()
-    files: Counter[str] = Counter()
-    with_finding: Counter[str] = Counter()
-    for one in ours:
-        files.update(one.findings)
-        with_finding.update(one.findings.keys())
-        if one.llvm == "accepts":
-            reasons.update(one.reasons.keys())
-    return {
-        "commit": snapshot.commit,
-        "date": snapshot.date,
-        "found": snapshot.found - (len(outcomes) - len(ours)),
-        "tried": len(ours),
-        "not_amdgpu": len(outcomes) - len(ours),
-        "objects": sum(one.kind == "object" for one in ours),
-        "deleted": sum(one.path.startswith(DELETED) for one in ours),
-        "llvm_accepts": len(accepted),
-        "understood": sum(one.understood for one in ours),
-        "understood_of_accepted": sum(one.understood for one in accepted),
-        "kernels": sum(one.kernels for one in ours),
-        "instructions": sum(one.instructions for one in ours),
-        "modelled": sum(one.modelled for one in ours),
-        "seconds": round(sum(one.seconds for one in ours), 1),
-        "llvm_seconds": round(sum(one.llvm_seconds for one in ours), 1),
-        "gpus": dict(Counter(one.gpu for one in ours).most_common()),
-        "reasons_where_llvm_accepts": dict(reasons.most_common()),
-        "not_understood_where_llvm_accepts": {
-            one.path: sorted(one.reasons) for one in accepted if not one.understood
-        },
-        "llvm_rejects": dict(
-            Counter(_class(one.llvm_message.partition(": ")[2]) for one in ours if one.llvm == "rejects").most_common(12)
-        ),
-        "findings": dict(sorted(files.items())),
-        "files_with_finding": dict(sorted(with_finding.items())),
-    }
 
 
 def main() -> None:
@@ -343,20 +264,25 @@ def main() -> None:
         with TemporaryDirectory(prefix="compatibility-") as folder:
             snapshot = take_snapshot(clone, Path(folder), entry.get("sample", {}), entry.get("deleted", False))
             jobs = jobs_of(name, snapshot, entry, document["try"], arguments.only)
-            with ProcessPoolExecutor(arguments.jobs, initializer=os.nice, initargs=(10,)) as pool:
-                outcomes = list(pool.map(run_job, jobs, chunksize=4))
+            with ProcessPoolExecutor(arguments.jobs, initializer=os.nice, initargs=(5,)) as pool:
+                outcomes = [_noted(outcome, details) for outcome in pool.map(run_job, jobs, chunksize=1)]
         results[name] = summary(snapshot, outcomes)
         one = results[name]
-        print(f"{name}: {one['tried']} files, LLVM accepts {one['llvm_accepts']}, of those understood {one['understood_of_accepted']}")
+        understood = f"{one['llvm_accepts']}, of those understood {one['understood_of_accepted']}"
+        print(f"{name}: {one['tried']} files, LLVM accepts {understood}")
         for kind, count in one["reasons_where_llvm_accepts"].items():
             print(f"   {count:5} {kind}")
         sys.stdout.flush()
-        if details:
-            details.writelines(json.dumps(asdict(outcome)) + "\n" for outcome in outcomes)
-            details.flush()
     print(table(results))
     if arguments.write:
         write_results(results)
+
+
+def _noted(outcome: Outcome, details: TextIO | None) -> Outcome:
+    if details:
+        details.write(json.dumps(asdict(outcome)) + "\n")
+        details.flush()
+    return outcome
 
 
 def _named_clone(given: str) -> tuple[str, Path]:
@@ -381,20 +307,6 @@ def _with_arguments(entry: dict[str, Any], arguments: argparse.Namespace) -> dic
     if arguments.include:
         include["**"] = [*arguments.include, *include.get("**", [])]
     return {**entry, "gpus": [*gpus, *entry.get("gpus", [])], "defines": defines, "include": include}
-
-
-def write_results(results: dict[str, dict[str, Any]]) -> None:
-    """Lay the results over those of earlier runs, in the order of the entries, and put the table into the page."""
-    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
-    order = list(yaml.safe_load(ENTRIES.read_text(encoding="utf-8"))["repositories"])
-    known |= results
-    known = {name: known[name] for name in sorted(known, key=lambda name: (order.index(name) if name in order else 999, name))}
-    RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-    if DOCUMENT.is_file():
-        text = DOCUMENT.read_text(encoding="utf-8")
-        head, _, rest = text.partition(BEGIN)
-        _, _, tail = rest.partition(END)
-        DOCUMENT.write_text(f"{head}{BEGIN}\n\n{table(known)}\n{END}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":
