@@ -117,12 +117,20 @@ def _check(job: Job, outcome: Outcome) -> None:
             _check_text(job, given, Configuration(given.target, {}, (), given.wave_size), outcome)
         return
     text = texts[0].text
-    if not recognise(text).is_amdgpu:
+    if not recognise(text).is_amdgpu and not _includes_amdgpu(job, text):
         outcome.kind = "other"
         return
     way = _way(job, text, outcome)
     outcome.seconds = read
     _check_text(job, texts[0], way, outcome)
+
+
+def _includes_amdgpu(job: Job, text: str) -> bool:
+    """A file of nothing but macro uses and ``.include``, whose included files are AMDGPU assembly."""
+    if ".include" not in text:
+        return False
+    options = SourceOptions(defines=job.defines, include_paths=job.include, root=job.root)
+    return any(recognise(included).is_amdgpu for included in parse_source(job.path, text, options).files.values())
 
 
 def _way(job: Job, text: str, outcome: Outcome) -> Configuration:

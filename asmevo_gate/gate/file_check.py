@@ -132,7 +132,7 @@ def _unknown(program: Program) -> Iterator[Unknown]:
                 yield Unknown(statement.place.file, statement.place.line, statement.text, block.leaves)
         for run in subroutines_of_computed_calls(function):
             statement = function.instructions[run[0].first].statement
-            reason = "subroutines from here on are only reached by computed calls, which are not followed"
+            reason = "subroutines from here on are only reached by calls, which are not followed"
             yield Unknown(statement.place.file, statement.place.line, statement.text, reason)
 
 
