@@ -17,6 +17,7 @@ from asmevo_gate.analysis.side_effects import CONTROL, renames_registers
 from asmevo_gate.isa.instruction import Op
 from asmevo_gate.isa.registers import EXEC, SCC, VCC, bits, set_name
 from asmevo_gate.program.model import Block, Function, Instruction, Program
+from asmevo_gate.proof.effects import sees_lanes_beyond_liveness
 from asmevo_gate.proof.equivalence import Counterexample, Proof, ProofOptions, Prover
 from asmevo_gate.proof.state import State
 from asmevo_gate.proof.step import OutOfScope
@@ -203,7 +204,8 @@ def _prove_block(
         return Proof("out_of_scope", str(refused))
     proof = prover.compare(one, two, live_out)
     if proof.proved:
-        strange = _needs(two, live_out) & ~live_in & written
+        every_lane = _crosses_lanes(sides.old) or _crosses_lanes(sides.new)
+        strange = _needs(two, live_out, every_lane) & ~live_in & written
         if strange:
             reason = f"reads {set_name(strange)}, which holds no value that both versions are known to share"
             return Proof("not_proved", reason)
@@ -223,7 +225,14 @@ def _without_branch(function: Function, block: Block) -> tuple[tuple[Instruction
     return code[:-1], condition
 
 
-def _needs(state: State, live_out: int) -> int:
+def _crosses_lanes(function: Function) -> bool:
+    return any(
+        instruction.decoded is not None and sees_lanes_beyond_liveness(instruction.decoded)
+        for instruction in function.instructions
+    )
+
+
+def _needs(state: State, live_out: int, every_lane: bool) -> int:
     """The registers whose value at the start of the block decides what is live behind it or what effects do."""
     needed = 0
     roots: list[Term] = [arg for _, args in state.effects for arg in args]
@@ -234,7 +243,7 @@ def _needs(state: State, live_out: int) -> int:
         while value.op == "ite":
             roots += value.args[:2]
             value = value.args[2]
-        if value.op != "var" or value.data != register:
+        if every_lane or value.op != "var" or value.data != register:
             roots.append(value)
     for term in post_order(roots):
         if term.op == "var" and term.data >= 0:

@@ -26,6 +26,14 @@ def ignores_exec(decoded: Decoded) -> bool:
     return bool(decoded.classes & MATRIX)
 
 
+_LIVENESS_KNOWS = re.compile(r"v_(readlane|readfirstlane|writelane|permlanex?16)_b32$")
+
+
+def sees_lanes_beyond_liveness(decoded: Decoded) -> bool:
+    """True for lane-crossing instructions whose need of inactive lanes the liveness analysis does not count."""
+    return bool(_LANE_CROSSING.search(decoded.base)) and not _LIVENESS_KNOWS.match(decoded.base)
+
+
 class Uninterpreted:
     """The step of an instruction without a written meaning."""
 

@@ -280,7 +280,7 @@ class Prover:
 
         unknown = unknown_functions([goal.old, goal.new])
         if unknown and not loads.are_free(goal.old, goal.new, evaluation, place):
-            some = ", ".join(sorted(_spoken(function) for function in unknown)[:3])
+            some = ", ".join(sorted({_spoken(function) for function in unknown})[:3])
             return Proof("not_proved", f"{name}: differs, but depends on what is not modelled ({some})")
         return Proof("refuted", f"{name} gets another value", _counterexample(goal, name, evaluation, place))
 
@@ -344,7 +344,11 @@ def meaning_of(item: Decoded | Instruction) -> Decoded:
 
 
 def _spoken(function: str) -> str:
-    return function.partition(" ")[0] if " " in function else function
+    """A function's name for people: the mnemonic of an instruction, what an effect left behind."""
+    words = function.split()
+    if words[0] == "after":
+        return f"what {words[1]} does"
+    return words[0] if len(words) > 1 else function
 
 
 def _first_difference(evaluation: Evaluation, goal: _Goal) -> tuple[int, int] | None:

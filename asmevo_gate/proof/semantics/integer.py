@@ -206,11 +206,17 @@ def multiply_add_64_no_carry(call: Call, a: Term, b: Term, c: Term) -> Term:
     return multiply_add_64(call, a, b, c)[0]
 
 
+def _in_order(a: Term, b: Term) -> tuple[Term, Term]:
+    """The operands in an order that does not depend on how they were written."""
+    return (a, b) if a.id <= b.id else (b, a)
+
+
 @operation("v_min_u32", "u32", "u32 u32")
 @operation("v_min_u16", "u16", "u16 u16")
 @operation("v_min_u64", "u64", "u64 u64")
 def minimum(call: Call, a: Term, b: Term) -> Term:
     """Smaller, unsigned"""
+    a, b = _in_order(a, b)
     return call.terms.ite(call.terms.ult(a, b), a, b)
 
 
@@ -219,6 +225,7 @@ def minimum(call: Call, a: Term, b: Term) -> Term:
 @operation("v_max_u64", "u64", "u64 u64")
 def maximum(call: Call, a: Term, b: Term) -> Term:
     """Larger, unsigned"""
+    a, b = _in_order(a, b)
     return call.terms.ite(call.terms.ult(b, a), a, b)
 
 
@@ -227,6 +234,7 @@ def maximum(call: Call, a: Term, b: Term) -> Term:
 @operation("v_min_i64", "i64", "i64 i64")
 def minimum_signed(call: Call, a: Term, b: Term) -> Term:
     """Smaller, signed"""
+    a, b = _in_order(a, b)
     return call.terms.ite(call.terms.slt(a, b), a, b)
 
 
@@ -235,6 +243,7 @@ def minimum_signed(call: Call, a: Term, b: Term) -> Term:
 @operation("v_max_i64", "i64", "i64 i64")
 def maximum_signed(call: Call, a: Term, b: Term) -> Term:
     """Larger, signed"""
+    a, b = _in_order(a, b)
     return call.terms.ite(call.terms.slt(b, a), a, b)
 
 

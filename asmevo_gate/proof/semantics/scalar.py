@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from asmevo_gate.proof.operations import Call, Meaning, operation
-from asmevo_gate.proof.semantics import bits
+from asmevo_gate.proof.semantics import bits, integer
 from asmevo_gate.proof.semantics.compares import integer_relations, less, less_signed, swapped
 from asmevo_gate.proof.semantics.floats import flip_sign, of
 from asmevo_gate.proof.semantics.integer import borrow_subtract, carry_add, high_product
@@ -117,17 +117,20 @@ def multiply_high_signed(call: Call, a: Term, b: Term) -> Term:
     return high_product(call, a, b, signed=True)
 
 
-def _minmax(relation: Callable[[Call, Term, Term], Term], open_when_equal: str = "") -> Meaning:
+def _minmax(
+    extreme: Callable[[Call, Term, Term], Term],
+    relation: Callable[[Call, Term, Term], Term],
+    open_when_equal: bool,
+) -> Meaning:
     """SCC tells whether the first source was taken. Whether S_MAX takes it when both are equal is told differently by
     the manuals of different generations: SCC stays open there."""
 
     def meaning(call: Call, a: Term, b: Term) -> Pair:
         terms = call.terms
-        first = relation(call, a, b)
-        taken = first
+        taken = relation(call, a, b)
         if open_when_equal:
-            taken = terms.ite(terms.eq(a, b), terms.apply(f"scc of {open_when_equal}", 1, (a, b)), first)
-        return terms.ite(first, a, b), taken
+            taken = terms.ite(terms.eq(a, b), terms.apply("scc of equal sources", 1, (a, b)), taken)
+        return extreme(call, a, b), taken
 
     return meaning
 
@@ -339,10 +342,12 @@ def pack_high_low(call: Call, a: Term, b: Term) -> Term:
 
 
 def _register() -> None:
+    extremes = {"u": (integer.minimum, integer.maximum), "i": (integer.minimum_signed, integer.maximum_signed)}
     for letter, relation in (("u", less), ("i", less_signed)):
         kind = f"{letter}32"
-        operation(f"s_min_{kind}", f"{kind} scc", f"{kind} {kind}")(_minmax(relation))
-        operation(f"s_max_{kind}", f"{kind} scc", f"{kind} {kind}")(_minmax(swapped(relation), "maximum"))
+        smallest, largest = extremes[letter]
+        operation(f"s_min_{kind}", f"{kind} scc", f"{kind} {kind}")(_minmax(smallest, relation, False))
+        operation(f"s_max_{kind}", f"{kind} scc", f"{kind} {kind}")(_minmax(largest, swapped(relation), True))
         for name, compare in integer_relations(relation).items():
             scalar_name = "lg" if name == "ne" else name
             operation(f"s_cmp_{scalar_name}_{kind}", "scc", f"{kind} {kind}")(compare)
