@@ -14,13 +14,14 @@ import click
 from asmevo_gate.errors import GateError, UsageError
 
 if TYPE_CHECKING:
-    from asmevo_gate.changes.model import Change
+    from asmevo_gate.changes.model import Change, ChangeSet
     from asmevo_gate.changes.patch_series import Series
     from asmevo_gate.cli.checking import Checked, Options
     from asmevo_gate.forge.comparison import Comparison
     from asmevo_gate.forge.job import Job
     from asmevo_gate.forge.publication import Posting, What
     from asmevo_gate.forge.suggestion import Suggestion
+    from asmevo_gate.gate.result import Report
     from asmevo_gate.gate.settings import Settings
     from asmevo_gate.report.context import RenderContext
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 @click.option("--baseline", metavar="FILE", help="Known findings that do not fail the gate (path from the root).")
 @click.option("--allow-not-checked", is_flag=True, help="Exit 0 also when part of the code could not be modelled.")
 @click.option("--assemble/--no-assemble", default=True, help="Also assemble each file, where an assembler is at hand.")
+@click.option("--rewrite", is_flag=True, help="Also look for rewrites of the changed files that are proved equal.")
 @click.option(
     "--trust-head-config",
     is_flag=True,
@@ -75,6 +77,7 @@ def command(
     baseline: str | None,
     allow_not_checked: bool,
     assemble: bool,
+    rewrite: bool,
     trust_head_config: bool,
     post: str,
     max_suggestions: int,
@@ -98,7 +101,7 @@ def command(
     posting = Posting(cast("What", post), max_suggestions, dry_run)
     try:
         compared = find_comparison(here, job, base, head, _say)
-        run = _check(here, job, compared, options, trust_head_config, max_suggestions, verbose)
+        run = _check(here, job, compared, options, trust_head_config, rewrite, max_suggestions, verbose)
         _write_reports(run, job, compared, here, reports)
     except Exception as error:
         message = str(error) if isinstance(error, GateError) else f"internal error: {type(error).__name__}"
@@ -145,6 +148,7 @@ def _check(
     compared: Comparison,
     options: Options,
     trust_head: bool,
+    rewrite: bool,
     most: int,
     verbose: bool,
 ) -> _Run:
@@ -161,6 +165,8 @@ def _check(
             command = shlex.join(["asmevo-gate", "check", "--base", compared.base, "--head", compared.head])
             pictures = Pictures(wanted=True)
             checked = run_check(changes, settings, options, read=files.read, command=command, watch=pictures.watch)
+            if rewrite:
+                checked = checked._replace(report=_rewritten(checked, changes, settings))
             report, request, named = checked
             repairs = tried_repairs(report, changes, settings, request, named.baseline, most)
             texts = {change.path: text for change in changes.changes if (text := _text(change)) is not None}
@@ -172,6 +178,20 @@ def _check(
             old_paths = {change.path: change.old_path for change in changes.changes if change.old_path}
     series = _series(here, job, compared, suggestions)
     return _Run(checked, settings, dataclasses.replace(context, full_report=address), suggestions, series, old_paths)
+
+
+def _rewritten(checked: Checked, changes: ChangeSet, settings: Settings) -> Report:
+    """The report with the rewrites of the changed files."""
+    import msgspec
+
+    from asmevo_gate.gate.rewriting import rewrite_changes
+    from asmevo_gate.rewrite.proposal import RewriteOptions
+    from asmevo_gate.rewrite.proposers import deterministic_proposers
+
+    wanted = RewriteOptions()
+    files, _ = rewrite_changes(changes, settings, checked.request, wanted, deterministic_proposers(wanted))
+    rewrites = tuple(one for file in files for one in file.rewrites)
+    return msgspec.structs.replace(checked.report, rewrites=rewrites)
 
 
 def _text(change: Change) -> str | None:
@@ -249,6 +269,11 @@ def _posted(job: Job | None, posting: Posting, post: Callable[[Job], None]) -> b
     except GateError as error:
         _say(f"posting failed: {error}")
         return False
+    except Exception as error:
+        if os.environ.get("ASMEVO_DEBUG"):
+            raise
+        _say(f"posting failed: internal error: {type(error).__name__} (ASMEVO_DEBUG=1 shows where)")
+        return False
     return True
 
 
@@ -256,5 +281,7 @@ def _say(line: str) -> None:
     """One remark beside the report, on standard error. A log of GitHub obeys lines that begin with ``::``."""
     from asmevo_gate.report.text import visible
 
-    for part in line.split("\n"):
-        click.echo(f"asmevo-gate: {visible(part)}", err=True)
+    first, *rest = line.rstrip("\n").split("\n")
+    click.echo(f"asmevo-gate: {visible(first)}", err=True)
+    for part in rest:
+        click.echo(f"  | {visible(part)}", err=True)

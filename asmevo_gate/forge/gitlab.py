@@ -93,7 +93,7 @@ class GitLab:
     def threads(self) -> list[Thread]:
         threads = []
         for discussion in self._list(self._request.discussions):
-            first = discussion.attributes["notes"][0]
+            first = next(iter(discussion.attributes["notes"]), {"body": ""})
             key = suggestion_key(first["body"])
             if key is not None and first["author"]["id"] == self._user():
                 threads.append(Thread(discussion.id, key, first.get("resolved") is False, first["body"]))

@@ -167,15 +167,29 @@ def _of_repair(repair: Repair, texts: Mapping[str, str]) -> Suggestion:
 
 
 def _of_rewrite(rewrite: Rewrite, texts: Mapping[str, str]) -> Suggestion:
-    gains = "".join(f"; {name} {value:+g}" for name, value in sorted(rewrite.metrics.items())[:10])
     why, proof = clipped(one_line(rewrite.reason), _MESSAGE), clipped(one_line(rewrite.proof), 200)
+    region, kernel = one_line(rewrite.region), one_line(rewrite.kernel)
+    where = region if region.startswith(kernel) else f"{region} of {kernel}"
+    gains = "".join(f"; {gain}" for gain in _gains(rewrite.metrics))
     words = _Words(
-        f"Rewrite {one_line(rewrite.region)} of {one_line(rewrite.kernel)}",
-        f"**rewrite** of {markdown_code(rewrite.region)} in {markdown_code(rewrite.kernel)}: {markdown_text(why)}\n\n"
-        f"Shown equal by: {markdown_text(proof + gains)}.",
-        f"{why}\n\nShown equal by: {proof}{gains}.",
+        f"Rewrite {where}",
+        f"**rewrite** of {markdown_code(where)}: {markdown_text(why)}\n\nShown equal: {markdown_text(proof + gains)}.",
+        f"{why}\n\nShown equal: {proof}{gains}.",
     )
-    return _suggestion(edit_of(rewrite.patch, texts), words, (rewrite.kernel, rewrite.region), rewrite.patch)
+    edit = edit_of(rewrite.patch, texts)
+    replaced = texts[edit.path].split("\n")[edit.first - 1 : edit.last]
+    return _suggestion(edit, words, (rewrite.kernel, *replaced), rewrite.patch)
+
+
+def _gains(metrics: Mapping[str, float]) -> list[str]:
+    """``cycles 20 to 8``: the numbers of the region that differ (those of its block say the same once more)."""
+    names = [name.removesuffix("_before") for name in sorted(metrics) if name.endswith("_before")]
+    pairs = [(name, metrics[f"{name}_before"], metrics.get(f"{name}_after")) for name in names]
+    return [
+        f"{name.replace('_', ' ')} {before:g} to {after:g}"
+        for name, before, after in pairs
+        if after not in (None, before) and not name.startswith("block_")
+    ]
 
 
 def _suggestion(edit: Edit, words: _Words, names: Sequence[str], patch: str) -> Suggestion:

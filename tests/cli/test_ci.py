@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.forge.fake_server import Answer, FakeServer, Request
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CI_VARIABLES = ("CI", "GITLAB", "GITHUB", "JENKINS", "CHANGE_", "GIT_", "ASMEVO", "BUILD_", "BRANCH_")
 
@@ -226,3 +228,17 @@ def test_a_merge_commit_made_by_the_ci_system_is_compared_with_the_target_branch
     done = job.ci(**merged)
     assert done.returncode == 1, done.stderr
     assert [one["file"] for one in report(job)["inputs"]] == ["block_sum.s"]  # type: ignore[attr-defined]
+
+
+def test_an_answer_that_no_forge_gives_is_a_failure_of_posting_and_no_verdict(job: Job) -> None:
+    class Strange(FakeServer):
+        def handle(self, request: Request) -> Answer:
+            return Answer(200, [["unexpected"]])
+
+    server = Strange()
+    variables = {**job.merge_request(), "CI_SERVER_URL": server.url}
+    done = job.ci("--post", "note", **variables, ASMEVO_GATE_TOKEN="t", no_proxy="127.0.0.1")
+    server.close()
+    assert done.returncode == 1
+    assert "posting failed" in done.stderr
+    assert report(job)["verdict"] == "fail"

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from asmevo_gate.forge.github import SETTLED
+from asmevo_gate.isa.targets import find_target
+from asmevo_gate.verify.assembler import NotAssembled, find_assembler
 from tests.forge import fake_github, fake_gitlab
 from tests.forge.fake_github import FakeGitHub
 from tests.forge.fake_gitlab import FakeGitLab
@@ -212,6 +214,70 @@ def test_jenkins(project: Project, forge: str) -> None:
     finally:
         server.close()
     assert server.faults == []
+
+
+REDUNDANT = """\
+.amdgcn_target "amdgcn-amd-amdhsa--gfx90a"
+.text
+.globl shift
+.p2align 8
+.type shift,@function
+shift:
+  s_load_dwordx2 s[2:3], s[0:1], 0x0
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v1, v0, s[2:3]
+  s_waitcnt vmcnt(0)
+  v_mov_b32_e32 v2, v1
+  v_mov_b32_e32 v3, v2
+  v_add_f32_e32 v2, 1.0, v3
+  global_store_dword v0, v2, s[2:3]
+  s_endpgm
+.rodata
+.amdhsa_kernel shift
+  .amdhsa_next_free_vgpr 4
+  .amdhsa_next_free_sgpr 4
+  .amdhsa_accum_offset 4
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+.end_amdhsa_kernel
+"""
+
+
+def test_a_rewrite_that_is_proved_is_suggested_at_its_lines(project: Project, gitlab: FakeGitLab) -> None:
+    tool = find_assembler(find_target("gfx90a"))
+    if isinstance(tool, NotAssembled):
+        pytest.skip(f"no assembler confirms a rewrite: {tool.reason}")
+    git(project.upstream, "checkout", "--quiet", "main", "--", "kernels")
+    (project.upstream / "kernels" / "shift.s").write_text(REDUNDANT)
+    git(project.upstream, "add", "--all")
+    git(project.upstream, "commit", "--quiet", "--message", "Add shift")
+    settings, job = gitlab_job()
+
+    def run() -> int:
+        project.checkout("faster")
+        variables = {
+            **settings,
+            "ASMEVO_GATE_OPTIONS": "--rewrite",
+            "GITLAB_CI": "true",
+            "CI_SERVER_URL": gitlab.url,
+            "CI_PROJECT_ID": "42",
+            "CI_MERGE_REQUEST_IID": "5",
+            "CI_MERGE_REQUEST_DIFF_BASE_SHA": gitlab.diff.base,
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+            "ASMEVO_GATE_TOKEN": fake_gitlab.TOKEN,
+        }
+        done = run_script("\n".join(job["script"]), project.job, project.variables(**variables))
+        assert "posting failed" not in done.stderr, done.stderr
+        return done.returncode
+
+    assert run() == 0
+    (discussion,) = gitlab.open_suggestions()
+    assert "line_range" in discussion["notes"][0]["position"]
+    assert "Shown equal" in discussion["notes"][0]["body"]
+    gitlab.apply(discussion)
+    assert "v_mov_b32" not in (project.upstream / "kernels" / "shift.s").read_text()
+    assert run() == 0
+    assert gitlab.open_suggestions() == []
 
 
 def wrong_settings(project: Project) -> None:
