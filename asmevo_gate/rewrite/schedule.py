@@ -7,7 +7,7 @@ instruction fills; s_delay_alu hints are written anew for the new order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from asmevo_gate.constraints.violation import HazardViolation
@@ -17,7 +17,7 @@ from asmevo_gate.isa.registers import VGPRS, indices
 from asmevo_gate.program.model import Function
 from asmevo_gate.rewrite.dependences import DROPPED, Dependences, dependences
 from asmevo_gate.rewrite.edit_script import Delete, Edit, EditScript, Move, Replace
-from asmevo_gate.rewrite.gain import live_peak
+from asmevo_gate.rewrite.gain import Worth, live_peak, no_gain, surroundings, worth
 from asmevo_gate.rewrite.proposal import Proposal, Situation
 
 MOST_INSTRUCTIONS = 1500
@@ -37,12 +37,19 @@ class Scheduler:
         """Orders by latency, first under the register use of the code as it is; and the old order with less padding."""
         if not 2 <= len(situation.decoded) <= MOST_INSTRUCTIONS:
             return
+        region = situation.region
+        around, waves = surroundings(region), situation.facts.waves
+
+        def worth_of(code: Sequence[Decoded]) -> Worth:
+            return worth(code, around, situation.timing, waves, region.live_out)
+
         graph = dependences(situation)
+        old = worth_of(situation.decoded)
         peak = live_peak(situation.decoded, situation.region.live_out)
         for style in (_Style(True, peak), _Style(True, 1 << 20), _Style(False, 1 << 20)):
             if not style.reorder and not _padded(situation):
                 continue
-            script = _repaired(situation, graph, style)
+            script = _repaired(situation, graph, style, lambda code: not no_gain(old, worth_of(code)))
             if script:
                 yield Proposal(script, self.name, _title(situation, script))
 
@@ -72,8 +79,10 @@ def _padded(situation: Situation) -> bool:
     return any(one.base == "s_nop" for one in situation.decoded)
 
 
-def _repaired(situation: Situation, graph: Dependences, style: _Style) -> EditScript:
-    """A script without new hazards, or none."""
+def _repaired(
+    situation: Situation, graph: Dependences, style: _Style, pays: Callable[[Sequence[Decoded]], bool]
+) -> EditScript:
+    """A script that pays and brings no new hazard, or none."""
     distances = _Distances()
     known = Counter(map(_key, situation.facts.known_hazards))
     for _ in range(_REPAIRS):
@@ -81,7 +90,8 @@ def _repaired(situation: Situation, graph: Dependences, style: _Style) -> EditSc
         if rows is None:
             return ()
         script = _script(situation, rows)
-        if not script:
+        code = [_meaning(situation, row) for row in rows]
+        if not script or not pays([one for one in code if one is not None]):
             return ()
         function = situation.trial(script)
         new = []
@@ -99,6 +109,11 @@ def _repaired(situation: Situation, graph: Dependences, style: _Style) -> EditSc
             return ()
         known = Counter(map(_key, situation.facts.known_hazards))
     return ()
+
+
+def _meaning(situation: Situation, row: _Row) -> Decoded | None:
+    meaning = situation.isa.decode(row.text) if row.text else situation.decoded[row.number]
+    return meaning if isinstance(meaning, Decoded) else None
 
 
 def _key(violation: HazardViolation) -> tuple[str, str, str]:

@@ -16,6 +16,7 @@ from asmevo_gate.rewrite.edit_script import line_of
 from asmevo_gate.source.statement import Kind, Statement
 
 _READS_PC = re.compile(r"s_getpc|s_[a-z]+_pc_i64")
+_KEEPS_DESTINATION = re.compile(r"s_cmov|s_bitset")
 _RELOCATION = re.compile(r"@(?:rel32|gotpcrel32|abs32|rel64|abs64)")
 _NOTHING = ("null", "off")
 _DEBUG = (".loc", ".cfi_", ".file")
@@ -37,7 +38,7 @@ def editable_regions(program: Program, function: Function, liveness: Liveness) -
     excluded = list(slices.excluded)
     numbers = {id(statement): number for number, statement in enumerate(program.source.statements)}
     regions: list[Region] = []
-    always_live = _written(function) if _may_read_anything(function) else 0
+    always_live = (_written(function) if _may_read_anything(function) else 0) | _conditionally_written(function)
     for region in slices.regions:
         for piece in _pieces(program, region, numbers, excluded):
             cut = _cut(region, *piece, liveness, always_live)
@@ -176,6 +177,15 @@ def _may_read_anything(function: Function) -> bool:
         decoded is None or decoded.classes & Op.CALL or renames_registers(decoded)
         for decoded in (instruction.decoded for instruction in function.instructions)
     )
+
+
+def _conditionally_written(function: Function) -> int:
+    """Destinations of scalar instructions that may leave them as they were, which no operand says: they are needed."""
+    kept = 0
+    for instruction in function.instructions:
+        if instruction.decoded is not None and _KEEPS_DESTINATION.match(instruction.decoded.base):
+            kept |= instruction.decoded.writes
+    return kept
 
 
 def _written(function: Function) -> int:
