@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
-from asmevo_gate.isa.registers import SGPR, VGPR, bits
+from asmevo_gate.analysis.vgpr_msb import MNEMONIC as RENAMES
+from asmevo_gate.isa.instruction import Op
+from asmevo_gate.isa.registers import SGPR, VECTOR, VGPR, bits
+from asmevo_gate.isa.resource_limits import is_unified
 from asmevo_gate.program.control_flow import RETURN
 from asmevo_gate.program.model import Block, Function, Instruction
 
@@ -39,11 +42,13 @@ class Clobber(NamedTuple):
 
 def clobbers(function: Function) -> Iterator[Clobber]:
     """Writes of preserved registers that nothing on any path can have saved before, and after which the function
-    returns. A register that is read before it is written counts as saved."""
+    returns. A register that is read before it is written counts as saved; VGPRs that s_set_vgpr_msb renames are not
+    followed."""
     returning = _reaches_return(function)
     if not returning:
         return
-    lost = 0
+    lost = VECTOR if any(one.statement.name == RENAMES for one in function.instructions) else 0
+    copies_agprs = bool(function.target.facts["agpr"]) and not is_unified(function.target)
     for block, saved in zip(function.blocks, _read_before(function), strict=True):
         for instruction in function.instructions[block.first : block.end]:
             decoded = instruction.decoded
@@ -52,6 +57,9 @@ def clobbers(function: Function) -> Iterator[Clobber]:
                 continue
             saved |= decoded.reads & PRESERVED
             fresh = decoded.writes & PRESERVED & ~saved & ~lost
+            if copies_agprs and decoded.of(Op.ACCVGPR):
+                # LLVM takes one VGPR for copies between AGPRs and does not save it.
+                continue
             if fresh and block.number in returning:
                 lost |= fresh
                 yield Clobber(instruction, fresh)

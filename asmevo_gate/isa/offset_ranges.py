@@ -1,0 +1,43 @@
+"""The immediate offsets that memory instructions of each GPU can hold; data in ``data/offset_ranges.json``."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from asmevo_gate.isa.instruction import Decoded, Op
+from asmevo_gate.isa.targets import Target
+
+
+class _Document(msgspec.Struct, frozen=True):
+    schema: str
+    sources: list[str]
+    ranges: dict[str, dict[str, tuple[int, int]]]
+
+
+@cache
+def _ranges() -> dict[str, dict[str, tuple[int, int]]]:
+    text = files("asmevo_gate.isa").joinpath("data/offset_ranges.json").read_bytes()
+    return msgspec.json.decode(text, type=_Document).ranges
+
+
+_KINDS = (
+    (Op.BUFFER, "buffer"),
+    (Op.DS, "ds"),
+    (Op.SCRATCH, "scratch"),
+    (Op.GLOBAL, "global"),
+    (Op.FLAT, "flat"),
+)
+
+
+def offset_range(decoded: Decoded, modifier: str, target: Target) -> tuple[int, int] | None:
+    """The least and the greatest value of ``offset``, ``offset0`` or ``offset1`` of an instruction; ``None`` when the
+    instruction has no such field or the GPU is not in the data."""
+    kind = next((name for classes, name in _KINDS if decoded.of(classes)), None)
+    if kind == "ds" and modifier != "offset":
+        kind = "ds_pair"
+    elif modifier != "offset":
+        return None
+    return _ranges().get(target.table, {}).get(kind or "")
