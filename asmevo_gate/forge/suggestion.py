@@ -62,7 +62,10 @@ def suggestions_of(
     made: list[Suggestion] = []
     problems: list[str] = []
     for repair in repairs:
-        made.append(_of_repair(repair, texts))
+        try:
+            made.append(_of_repair(repair, texts))
+        except GateError as error:
+            problems.append(f"the patch for {one_line(repair.file)}: {error.message}")
     for rewrite in report.rewrites:
         if rewrite.state == "accepted" and rewrite.patch:
             try:

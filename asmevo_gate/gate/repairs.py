@@ -86,7 +86,7 @@ def _tried(
     baseline: Baseline | None,
 ) -> Repair | None:
     place = findings[0]
-    before = _plain_text(change)
+    before = _plain_text(change) if change.path.isprintable() else None
     lines = before.splitlines(keepends=True) if before is not None else []
     if before is None or not 0 < place.line <= len(lines):
         return None

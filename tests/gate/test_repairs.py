@@ -88,3 +88,20 @@ def test_a_patch_of_a_last_line_without_a_line_end_applies(tmp_path: Path) -> No
     (tmp_path / "k.s").write_text("a\nb")
     git(tmp_path, "apply", "-", stdin=unified_diff("k.s", "a\nb", "a\nx\nb"))
     assert (tmp_path / "k.s").read_text() == "a\nx\nb"
+
+
+@pytest.mark.parametrize("name", ["a\nb.s", "a\tb.s", "a\x1bb.s"])
+def test_a_file_name_that_would_break_a_patch_gets_none(repository: Path, name: str) -> None:
+    (repository / name).write_text((EXAMPLES / "change" / "block_sum.s").read_text())
+    commit(repository)
+    assert repairs(repository) == ()
+
+
+@pytest.mark.parametrize("name", ["with space.s", "größe.s", "it's.s", "b/a.s", "-x.s"])
+def test_a_patch_applies_whatever_the_name(repository: Path, name: str) -> None:
+    (repository / name).parent.mkdir(exist_ok=True)
+    (repository / name).write_text((EXAMPLES / "change" / "block_sum.s").read_text())
+    commit(repository)
+    (repair,) = repairs(repository)
+    git(repository, "apply", "-", stdin=repair.patch)
+    assert (repository / name).read_text() == (EXAMPLES / "kernels" / "block_sum.s").read_text()
