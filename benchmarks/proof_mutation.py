@@ -1,6 +1,6 @@
 """Mutated rewrites against the prover: nothing that execution tells apart may be accepted.
 
-Usage: python -m benchmarks.proof_mutation [--mutants 1000000] [--regions 500] [--seed 1] [--write]
+Usage: python -m benchmarks.proof_mutation [--mutants 1000000] [--regions 500] [--seed 1] [--processes 1] [--write]
 
 Regions come from kernels that clang-22 compiled for every target. A mutant is one small change (operand swapped or
 replaced, destination changed, instruction dropped, order broken, immediate, mask or mnemonic changed). What the prover
@@ -14,6 +14,7 @@ import argparse
 import json
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tests.proof.region_sources import slices
@@ -43,25 +44,30 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=1_000_000)
     parser.add_argument("--regions", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     start = time.monotonic()
     regions = list(slices(options.regions, options.seed))
     each = -(-options.mutants // len(regions))
+    seeds = [options.seed * 1_000_003 + number for number in range(len(regions))]
     total = Tally()
     gpus: Counter[str] = Counter()
     number = 0
-    for number, region in enumerate(regions):
-        found = judge(region, each, options.seed * 1_000_003 + number)
-        total.add(found)
-        gpus[region.gpu] += 1
-        for text in found.unsound[:2]:
-            print(text, flush=True)
-        if number % 25 == 24:
-            seconds = time.monotonic() - start
-            print(f"{number + 1} regions, {total.mutants} mutants, {dict(total.answers)}, {seconds:.0f} s", flush=True)
-            if options.write:
-                RESULT.write_text(json.dumps(_report(total, number + 1, gpus, start), indent=1) + "\n")
+    with ProcessPoolExecutor(options.processes) as workers:
+        tallies = workers.map(judge, regions, [each] * len(regions), seeds)
+        for number, (region, found) in enumerate(zip(regions, tallies, strict=True)):
+            total.add(found)
+            gpus[region.gpu] += 1
+            for text in found.unsound[:2]:
+                print(text, flush=True)
+            if number % 25 == 24:
+                seconds = time.monotonic() - start
+                print(
+                    f"{number + 1} regions, {total.mutants} mutants, {dict(total.answers)}, {seconds:.0f} s", flush=True
+                )
+                if options.write:
+                    RESULT.write_text(json.dumps(_report(total, number + 1, gpus, start), indent=1) + "\n")
     report = _report(total, number + 1, gpus, start)
     print(json.dumps(report, indent=2))
     if options.write:

@@ -48,9 +48,26 @@ def source_modifiers(text: str) -> SourceModifiers:
 
 
 def flags(text: str | None, count: int, default: int) -> list[int]:
-    """``[0,1,1]`` of op_sel and relatives, padded with the default."""
-    values = [int(part) for part in text.strip("[]").split(",")] if text else []
-    return (values + [default] * count)[:count]
+    """``[0,1,1]`` of op_sel and relatives, padded with the default.
+
+    Raises:
+        Unsupported: something else than 0 and 1 stands there.
+    """
+    values = [part.strip() for part in text.strip("[] ").split(",")] if text else []
+    if not set(values) <= {"0", "1"}:
+        raise Unsupported("flags that are not 0 or 1")
+    return ([int(part) for part in values] + [default] * count)[:count]
+
+
+def number(text: str) -> int:
+    """A modifier's number, not negative.
+
+    Raises:
+        Unsupported: it is none.
+    """
+    if not re.fullmatch(r"0x[0-9a-fA-F]+|\d+", text.strip()):
+        raise Unsupported("modifier that is no number")
+    return int(text, 0)
 
 
 _APERTURES = sum(1 << SPECIAL[name] for name in ("shared_base", "shared_limit", "private_base", "private_limit"))
@@ -282,7 +299,7 @@ def dpp_control(decoded: Decoded) -> str:
 def dpp_enabled(decoded: Decoded, state: State) -> Term:
     """The lanes that a DPP instruction writes: active, in the masks, and reading a valid lane (or told to read 0)."""
     control = dpp_control(decoded)
-    rows = f"{decoded.modifiers.get('row_mask', '0xf')} {decoded.modifiers.get('bank_mask', '0xf')}"
+    rows = " ".join(f"{number(decoded.modifiers.get(name, '0xf')):#x}" for name in ("row_mask", "bank_mask"))
     if "zero" in control.split() and rows == "0xf 0xf":
         return state.active
     if "dpp8" in control:

@@ -13,7 +13,7 @@ from asmevo_gate.isa.targets import Target
 from asmevo_gate.proof import semantics
 from asmevo_gate.proof.effects import Uninterpreted
 from asmevo_gate.proof.operations import IMPLICIT, OPERATIONS, Call, Operation, parts_of
-from asmevo_gate.proof.sources import Fetch, Unsupported, dpp_enabled, fetch, selected_bits
+from asmevo_gate.proof.sources import Fetch, Unsupported, dpp_enabled, fetch, flags, number, selected_bits
 from asmevo_gate.proof.state import EXEC_LO, MODE, SCC, VCC_LO, State, is_vector, under
 from asmevo_gate.proof.terms import Term
 
@@ -166,6 +166,8 @@ class _Written:
             raise Unsupported("clamp or omod")
         if "bitop3" in names and "bitop" not in base:
             raise Unsupported("bitop3")
+        for name in ("bitop3", "row_mask", "bank_mask"):
+            number(self.modifiers.get(name, "0"))
         if self.dpp and ("mask" in kinds or "scc" in kinds or not self.decoded.classes & Op.VALU):
             raise Unsupported("DPP with a mask result")
         packed = any(kind.startswith("pk_") for kind in self.operation.sources)
@@ -229,6 +231,7 @@ class _Written:
         high = operand.half if fixed is None else int(fixed)
         if high is None and "op_sel" in self.modifiers:
             selections = self.modifiers["op_sel"].strip("[]").split(",")
+            flags(self.modifiers["op_sel"], 0, 0)
             if (
                 len(selections) == len(self.operation.sources) + self.operation.accumulates + 1
                 and selections[-1] != "0"
