@@ -13,7 +13,8 @@ from asmevo_gate.rules.rule import Example, Rule, Violation
 _AXES = {10: "y", 20: "z"}
 """First bit of each packed id (AMDGPUUsage: v0 holds x in bits 9:0, y in 19:10, z in 29:20)."""
 
-_Y = "  v_bfe_u32 v1, v0, 10, 10\n"
+_USE = "  v_lshlrev_b32 v2, 2, v1\n  ds_write_b32 v2, v0\n"
+_Y = "  v_bfe_u32 v1, v0, 10, 10\n" + _USE
 _ACCUM = "  .amdhsa_accum_offset 8\n"
 
 
@@ -25,7 +26,7 @@ class WorkItemId(Rule):
         .amdhsa_system_vgpr_workitem_id does not enable it. On GPUs that give each id a VGPR of its own, reports the
         extraction of y or z from a register that holds one id alone: it gives 0. It is an error when the metadata
         requires a work-group with more than one work-item along that axis, a warning otherwise. A VGPR that is not set
-        up at all is reported by reg.undefined.
+        up at all is reported by reg.undefined; an id that is extracted and not used is quiet.
     Why it matters:
         The bits of an id that is not enabled are undefined (in practice 0): every row of a 2-D work-group works on
         the elements of the first.
@@ -42,13 +43,16 @@ class WorkItemId(Rule):
     bad = (
         Example("gfx90a", kernel_text(_Y, _ACCUM), line=3),
         Example(
-            "gfx1100", kernel_text("  v_bfe_u32 v1, v0, 20, 10\n", "  .amdhsa_system_vgpr_workitem_id 1\n"), line=3
+            "gfx1100",
+            kernel_text("  v_bfe_u32 v1, v0, 20, 10\n" + _USE, "  .amdhsa_system_vgpr_workitem_id 1\n"),
+            line=3,
         ),
         Example("gfx900", kernel_text(_Y, "  .amdhsa_system_vgpr_workitem_id 1\n"), line=3),
     )
     good = (
         Example("gfx90a", kernel_text(_Y, _ACCUM + "  .amdhsa_system_vgpr_workitem_id 1\n")),
         Example("gfx1100", kernel_text("  v_bfe_u32 v1, v0, 0, 10\n")),
+        Example("gfx942", kernel_text("  v_lshrrev_b32 v1, 10, v0\n  v_and_b32 v1, 0x3ff, v1\n", _ACCUM)),
         Example("gfx900", kernel_text("  v_mov_b32 v2, v1\n", "  .amdhsa_system_vgpr_workitem_id 1\n")),
     )
 
@@ -79,6 +83,8 @@ class WorkItemId(Rule):
                 repair = f"enable id {axis} and read it from v{1 if axis == 'y' else 2}"
             else:
                 continue
+            if not _is_used(facts, index):
+                continue
             reported.add(axis)
             yield Violation(
                 place=instruction.statement.place,
@@ -102,3 +108,25 @@ def _extraction(base: str, values: tuple[tuple[Value | None, ...], ...]) -> tupl
     source, first = (values[1][0], values[2][0]) if base == "v_bfe_u32" else (values[2][0], values[1][0])
     number = first.constant if first is not None else None
     return source, -1 if number is None else number
+
+
+_EXTRACTS = frozenset(("v_and_b32", "v_lshrrev_b32", "v_bfe_u32"))
+
+
+def _is_used(facts: KernelFacts, index: int) -> bool:
+    """Something else than a further extraction reads the result; generators extract every id and use some."""
+    kernel = facts.kernel
+    decoded = kernel.instructions[index].decoded
+    if decoded is None or not facts.liveness.after[index] & decoded.writes:
+        return False
+    block = next(one for one in kernel.blocks if one.first <= index < one.end)
+    written = decoded.writes
+    for number in range(index + 1, block.end):
+        reader = kernel.instructions[number].decoded
+        if reader is None:
+            return True
+        if reader.reads & written and (reader.base not in _EXTRACTS or _is_used(facts, number)):
+            return True
+        if not written & ~reader.writes or not facts.liveness.after[number] & written:
+            return False
+    return True
