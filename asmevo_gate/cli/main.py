@@ -20,6 +20,7 @@ _COMMANDS = {
     "ci": "Check the change of a CI job, write all reports, post on the merge request.",
     "rewrite": "Improve kernels where it is proved safe.",
     "verify": "Prove or refute that a changed kernel computes the same.",
+    "hardware": "Judge measurements of two versions by rocprof or rocprofv3.",
     "cost": "Estimate the cycles of every block and loop.",
     "rules": "List the rules.",
     "explain": "Explain a rule, or what the gate knows about a line.",

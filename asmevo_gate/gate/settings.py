@@ -17,6 +17,7 @@ from asmevo_gate.changes.model import Selection
 from asmevo_gate.changes.patterns import patterns
 from asmevo_gate.errors import UsageError
 from asmevo_gate.gate.settings_document import Reader, disk_reader, find_document
+from asmevo_gate.verify.thresholds import Thresholds
 
 FailOn = Literal["error", "warning", "info", "never"]
 # The severities of rules.rule, repeated because importing a rule costs the hook's start more than all
@@ -55,7 +56,7 @@ class Settings(NamedTuple):
 
     ``severities`` overrides severities by rule id; rules in ``disabled`` are not checked. ``profiles`` are
     house-style profiles to switch on, ``constraints`` further constraint files, ``reports`` files to write
-    by format.
+    by format, ``hardware`` what measurements must show.
     """
 
     root: Path = Path()
@@ -73,6 +74,7 @@ class Settings(NamedTuple):
     profiles: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     reports: Mapping[str, str] = MappingProxyType({})
+    hardware: Thresholds = Thresholds()
     lines: Mapping[tuple[str, ...], int] = MappingProxyType({})
     """The line in ``file`` of each key that is set."""
 
@@ -182,6 +184,9 @@ def explain_settings(settings: Settings) -> str:
         ("reports", _pairs(settings.reports), ("reports",)),
         ("limits.max_file_bytes", f"{selection.max_file_bytes}", ("limits", "max_file_bytes")),
         ("limits.max_total_bytes", f"{selection.max_total_bytes}", ("limits", "max_total_bytes")),
+    ]
+    rows += [
+        (f"hardware.{name}", f"{value:g}", ("hardware", name)) for name, value in settings.hardware._asdict().items()
     ]
     severities: dict[str, str] = {**settings.severities, **dict.fromkeys(settings.disabled, "off")}
     rows += [(f"severities.{rule}", severities[rule], ("severities", rule)) for rule in sorted(severities)]

@@ -11,10 +11,12 @@ from asmevo_gate.changes.model import Selection
 from asmevo_gate.errors import UsageError
 from asmevo_gate.gate.settings import FailOn, Settings, Severity, TargetSettings, Variant, suggestion
 from asmevo_gate.gate.settings_document import Document, Value
+from asmevo_gate.verify.thresholds import Thresholds
 
 _TOP = (
     "assembly", "ignore", "gpus", "rocm", "wave_size", "defines", "include", "targets", "severities",
     "fail_on", "allow_not_checked", "baseline", "profiles", "constraints", "reports", "limits",
+    "hardware",
 )  # fmt: skip
 _TARGET = ("paths", "gpus", "defines", "include", "wave_size", "variants")
 _VARIANT = ("name", "gpus", "defines", "wave_size")
@@ -69,6 +71,7 @@ class _Reading:
             profiles=self._texts(top, ("profiles",)),
             constraints=self._paths(top, ("constraints",)),
             reports=self._reports(top),
+            hardware=self._hardware(top),
             lines=self._lines,
         )
 
@@ -84,6 +87,18 @@ class _Reading:
             max_file_bytes=sizes.get("max_file_bytes", standard.max_file_bytes),
             max_total_bytes=sizes.get("max_total_bytes", standard.max_total_bytes),
         )
+
+    def _hardware(self, top: Mapping[str, Value]) -> Thresholds:
+        entries = self._mapping(top["hardware"], ("hardware",), Thresholds._fields) if "hardware" in top else {}
+        return Thresholds()._replace(
+            **{name: self._percent(value, ("hardware", name)) for name, value in entries.items()}
+        )
+
+    def _percent(self, value: Value, key: Key) -> float:
+        number = value.content
+        if isinstance(number, bool) or not isinstance(number, int | float) or not -1000 <= number <= 1000:
+            raise self._wrong(value, key, "is no number from -1000 to 1000", "percent, for example 5")
+        return float(number)
 
     def _globs(
         self, top: Mapping[str, Value], name: str, standard: tuple[str, ...], *, empty_allowed: bool = True
