@@ -215,6 +215,8 @@ class Prover:
             return Proof("not_proved", f"{name}: the normal forms differ, and no solver was asked")
         if not solver.available():
             return Proof("not_proved", f"{name}: the normal forms differ, and bitwuzla is not installed")
+        if solver.size([goal.old, goal.new]) > _SOLVER_NODES:
+            return Proof("not_proved", f"{name}: the normal forms differ, and are too large for the solver")
         answer = solver.equal(goal.old, goal.new, self.options.solver_milliseconds)
         if answer.equal:
             return Proof("proved")
@@ -304,6 +306,8 @@ class Prover:
 
 
 _VECTOR_MEMORY = re.compile(r"(global|flat|buffer|tbuffer|scratch|ds|image|exp)(_| )")
+_SOLVER_NODES = 20_000
+"""Distinct terms of one question above which the solver is not asked."""
 _NAN_REASON = "equal except for which NaN a float operation gives when several of its sources are NaN"
 _MASK_SHAPES = frozenset(("ballot", "and", "or", "xor", "ite"))
 

@@ -15,6 +15,10 @@ _SPREAD_LIMIT = 16
 """Parts of a sum up to which a constant factor is multiplied out and a slice is drawn in."""
 
 
+_DEPTH_LIMIT = 60
+"""Terms deep to which a slice or a lane's bit is drawn in; below that it stays outside."""
+
+
 def _number(term: Term) -> int:
     return term.id
 
@@ -28,6 +32,9 @@ class NormalTerms(Terms):
     def __init__(self, any_nan: bool = False) -> None:
         super().__init__()
         self._any_nan = any_nan
+        self._slices: dict[tuple[Term, int, int], Term] = {}
+        self._lane_bits: dict[Term, Term] = {}
+        self._depth = 0
 
     def linear(self, width: int, parts: Iterable[tuple[int, Term]], constant: int = 0) -> Term:
         mask = (1 << width) - 1
@@ -195,9 +202,20 @@ class NormalTerms(Terms):
         return None
 
     def extract(self, term: Term, high: int, low: int) -> Term:
-        width = high - low + 1
-        if width == term.width:
+        if high - low + 1 == term.width:
             return term
+        known = self._slices.get((term, high, low))
+        if known is None:
+            self._depth += 1
+            if self._depth > _DEPTH_LIMIT and term.op not in ("const", "extract"):
+                known = self.make("extract", high - low + 1, (term,), (high, low))
+            else:
+                known = self._slices[term, high, low] = self._extract(term, high, low)
+            self._depth -= 1
+        return known
+
+    def _extract(self, term: Term, high: int, low: int) -> Term:
+        width = high - low + 1
         op = term.op
         if op == "const":
             return self.const(term.data >> low, width)
@@ -327,6 +345,17 @@ class NormalTerms(Terms):
         return self.make("ite", then.width, (condition, then, other))
 
     def lane_bit(self, mask: Term) -> Term:
+        known = self._lane_bits.get(mask)
+        if known is None:
+            self._depth += 1
+            if self._depth > _DEPTH_LIMIT:
+                known = self.make("lane_bit", 1, (mask,))
+            else:
+                known = self._lane_bits[mask] = self._lane_bit(mask)
+            self._depth -= 1
+        return known
+
+    def _lane_bit(self, mask: Term) -> Term:
         op = mask.op
         if op == "ballot":
             return mask.args[0]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from asmevo_gate.isa.registers import EXEC, SCC, VCC
+from asmevo_gate.isa.targets import find_target
 from asmevo_gate.proof import solver
-from asmevo_gate.proof.equivalence import ProofOptions
-from tests.proof.blocks import prove, vgprs
+from asmevo_gate.proof.equivalence import ProofOptions, Prover
+from tests.proof.blocks import EVERYTHING, decode, prove, vgprs
 
 EQUAL = {
     "independent instructions change places": (
@@ -147,3 +148,19 @@ def test_what_is_no_register_is_out_of_scope(text: str) -> None:
 
 def test_scc_can_be_an_operand() -> None:
     assert prove("s_cmp_eq_u32 s0, s1; s_mov_b32 s2, src_scc", "s_cmp_eq_u32 s1, s0; s_mov_b32 s2, src_scc").proved
+
+
+def test_long_chains_are_proved_in_reasonable_time() -> None:
+    """A slice of a deep computation with shared parts: neither deep recursion nor one visit for each path."""
+    rounds = "v_mul_lo_u32 v0, v0, v0; v_xor_b32 v0, v0, v1; v_add_u32 v0, v0, v0; " * 300
+    old, new = "v_and_b32 v2, 0xffff, v0", "v_mov_b32 v3, 0xffff; v_and_b32 v2, v0, v3"
+    assert prove(rounds + old, rounds + new, dead=vgprs(3)).proved
+
+
+def test_a_quick_yes_or_no_agrees_with_the_full_answer() -> None:
+    target = find_target("gfx942")
+    for old, new in [*EQUAL.values(), *DIFFERENT.values()]:
+        prover = Prover(target, 64)
+        before = prover.execute(decode(old))
+        after = prover.follow(before, decode(new))
+        assert prover.accepts(before, after, EVERYTHING) == prover.compare(before, after, EVERYTHING).proved
