@@ -148,6 +148,13 @@ class Input(msgspec.Struct, frozen=True):
     base_sha256: str | None = None
 
 
+class Shard(msgspec.Struct, frozen=True):
+    """Part ``number`` (from 1) of ``count`` parts into which the files of a run are divided."""
+
+    number: int
+    count: int
+
+
 class Report(msgspec.Struct, frozen=True):
     """Everything one run found."""
 
@@ -163,4 +170,7 @@ class Report(msgspec.Struct, frozen=True):
     command: str = ""
     """The command line that repeats the run, for the reproduce line of the reports."""
     inputs: tuple[Input, ...] = ()
+    shard: Shard | None = None
+    """Set where the run checked one part of the files; ``execution`` is then ``partial``, and the reports of all parts
+    are merged into the one that decides."""
     schema: str = SCHEMA

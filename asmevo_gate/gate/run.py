@@ -3,76 +3,45 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import partial
 
 from asmevo_gate import __version__
-from asmevo_gate.changes.model import Change, ChangeSet, Side
-from asmevo_gate.constraints.files import graph_for, lay_over
-from asmevo_gate.constraints.model import ConstraintFile, ConstraintGraph
-from asmevo_gate.cost.interval import scaled
-from asmevo_gate.errors import GateError
+from asmevo_gate.changes.model import Change, ChangeSet
 from asmevo_gate.gate.baseline import Baseline
-from asmevo_gate.gate.comparison import mark_new, metric_delta
-from asmevo_gate.gate.compile_check import RULE, assemble_source, assembly_findings
+from asmevo_gate.gate.change_check import Request, constraint_graph, source_options
+from asmevo_gate.gate.comparison import mark_new
 from asmevo_gate.gate.data_version import data_version
-from asmevo_gate.gate.file_check import CheckedProgram, check_text, kernel_metrics
-from asmevo_gate.gate.findings import findings_of
-from asmevo_gate.gate.inputs import InputText, input_texts
-from asmevo_gate.gate.result import BlockReport, Coverage, Finding, Input, KernelReport, Report, Tool, Unknown
+from asmevo_gate.gate.execution import IN_PROCESS, Execution, check_all
+from asmevo_gate.gate.result import Coverage, Input, Report, Shard, Tool, Unknown
 from asmevo_gate.gate.settings import Settings
-from asmevo_gate.gate.suppressions import apply_suppressions, read_suppressions
-from asmevo_gate.gate.target_choice import Configuration, configurations
+from asmevo_gate.gate.shards import part_of
 from asmevo_gate.gate.verdict import decide
-from asmevo_gate.isa.targets import Target, target_id
-from asmevo_gate.rules.facts import KernelFacts
-from asmevo_gate.rules.rule import Rule, Severity
-from asmevo_gate.source.options import SourceOptions
-from asmevo_gate.source.recognise import decode_source, recognise
-from asmevo_gate.source.symbols import predefined_symbols
+
+__all__ = ["Request", "constraint_graph", "run_gate", "source_options"]
 
 
-@dataclass(frozen=True)
-class Request:
-    """What the user asked for, beyond the settings.
+def run_gate(
+    changes: ChangeSet,
+    settings: Settings,
+    request: Request,
+    baseline: Baseline | None = None,
+    execution: Execution = IN_PROCESS,
+    shard: Shard | None = None,
+) -> Report:
+    """Check every changed file at base and head and decide. ``shard``: only its part of the files.
 
-    ``gpus`` are target names or ids that override what files say; ``named`` is true when files were named by hand: one
-    that does not look like AMDGPU assembly is then an error and not skipped. ``count_known`` counts every finding of
-    a file, also one that its base version has.
-    """
-
-    gpus: tuple[str, ...] = ()
-    rocm: str | None = None
-    fail_on: Severity | None = "error"
-    named: bool = False
-    count_known: bool = False
-    defines: tuple[tuple[str, int], ...] = ()
-    assemble: bool = True
-    """Also assemble each source file, when an assembler for its GPU is at hand."""
-    watch: Callable[[KernelFacts], None] | None = None
-    """Called with the facts of each reported kernel, for pictures."""
-    command: str = ""
-    """The command line, for the reproduce line of reports."""
-    constraints: Mapping[str, ConstraintFile] = field(default_factory=dict)
-    """The project's own constraint files by path, laid over the shipped ones in this order."""
-
-
-@dataclass(frozen=True)
-class _FileResult:
-    findings: tuple[Finding, ...]
-    kernels: tuple[KernelReport, ...]
-    coverage: Coverage
-    skipped: Unknown | None = None
-
-
-def run_gate(changes: ChangeSet, settings: Settings, request: Request, baseline: Baseline | None = None) -> Report:
-    """Check every changed file at base and head and decide.
+    The report is the same whatever the execution. A file that took too long, or whose worker was lost twice, is named
+    in ``coverage.unknown``; ``execution`` of the report then says that the work was not done.
 
     Raises:
         GateError: the work could not be done (unreadable input, unknown GPU, exceeded limit ...).
     """
-    results = [_check_change(change, changes, settings, request) for change in changes.changes]
+    chosen = changes.changes if shard is None else part_of(changes.changes, shard)
+    checked = check_all(chosen, changes, settings, request, execution)
+    results = checked.results
+    if request.draw is not None:
+        for result in results:
+            for picture in result.pictures:
+                request.draw(picture)
     findings = tuple(finding for result in results for finding in result.findings)
     if baseline is not None:
         findings = mark_new(findings, baseline.fingerprints)
@@ -83,16 +52,18 @@ def run_gate(changes: ChangeSet, settings: Settings, request: Request, baseline:
     )
     skipped = [Unknown(path, 0, "", reason) for path, reason in changes.skipped]
     skipped += [result.skipped for result in results if result.skipped is not None]
+    partial = shard is not None and checked.execution == "complete"
     return Report(
         tool=Tool("asmevo-gate", __version__, data_version()),
         verdict=decide(findings, coverage, request.fail_on),
-        execution="complete",
+        execution="partial" if partial else checked.execution,
         coverage=coverage,
         findings=findings,
         kernels=tuple(kernel for result in results for kernel in result.kernels),
         skipped=tuple(skipped),
         command=request.command,
-        inputs=tuple(_input(change) for change in changes.changes if change.head is not None),
+        inputs=tuple(_input(change) for change in chosen if change.head is not None),
+        shard=shard,
     )
 
 
@@ -100,184 +71,3 @@ def _input(change: Change) -> Input:
     head = hashlib.sha256(change.head.data if change.head else b"").hexdigest()
     base = hashlib.sha256(change.base.data).hexdigest() if change.base else None
     return Input(change.path, head, base)
-
-
-def _check_change(change: Change, changes: ChangeSet, settings: Settings, request: Request) -> _FileResult:
-    if change.head is None:
-        return _FileResult((), (), Coverage())
-    bases = _base_texts(change)
-    parts = [
-        _check_input(change, given, bases.get(given.gpu), changes, settings, request)
-        for given in input_texts(change.head)
-    ]
-    return _joined(parts)
-
-
-def _base_texts(change: Change) -> dict[str, InputText]:
-    """The texts at base by GPU (``""`` for assembly source). A base that cannot be read compares as a new file:
-    head is then judged whole, which never hides a finding."""
-    if change.base is None:
-        return {}
-    try:
-        return {given.gpu: given for given in input_texts(change.base)}
-    except GateError:
-        return {}
-
-
-def _check_input(
-    change: Change,
-    given: InputText,
-    base: InputText | None,
-    changes: ChangeSet,
-    settings: Settings,
-    request: Request,
-) -> _FileResult:
-    recognition = recognise(given.text)
-    if not recognition.is_amdgpu and not request.named and not request.gpus:
-        return _FileResult((), (), Coverage(), Unknown(change.path, 0, "", recognition.reason))
-    configured = settings.for_path(change.path)
-    asked = (target_id(given.target),) if given.target else request.gpus
-    ways = configurations(change.path, given.text, asked, configured, dict(request.defines))
-    parts = [_check_configuration(change, given, base, way, changes, settings, request) for way in ways]
-    lost = tuple(Unknown(change.path, 1, "", problem) for problem in given.problems)
-    return _joined([*parts, _FileResult((), (), Coverage(unknown=lost))])
-
-
-def _joined(parts: list[_FileResult]) -> _FileResult:
-    return _FileResult(
-        tuple(_distinct(finding for part in parts for finding in part.findings)),
-        tuple(kernel for part in parts for kernel in part.kernels),
-        Coverage(
-            sum(part.coverage.instructions for part in parts),
-            sum(part.coverage.modelled for part in parts),
-            tuple(unknown for part in parts for unknown in part.coverage.unknown),
-        ),
-        next((part.skipped for part in parts if part.skipped), None),
-    )
-
-
-def _distinct(findings: Iterator[Finding]) -> Iterator[Finding]:
-    """One finding where several variants of a file have the same."""
-    seen: set[tuple[str, int]] = set()
-    for finding in findings:
-        key = (finding.fingerprint, finding.line)
-        if key not in seen:
-            seen.add(key)
-            yield finding
-
-
-def _check_configuration(
-    change: Change,
-    given: InputText,
-    base_text: InputText | None,
-    way: Configuration,
-    changes: ChangeSet,
-    settings: Settings,
-    request: Request,
-) -> _FileResult:
-    graph = constraint_graph(way.target, request)
-    profiles = frozenset(settings.profiles)
-    base = _checked_base(change, base_text, way, changes, graph, profiles)
-    enabled = partial(_is_enabled, settings.disabled)
-    options = source_options("head", way, changes)
-    head = check_text(
-        change.path, given.text, way.target, options, given.wave_size or way.wave_size, base, enabled, graph, profiles
-    )
-    severities = settings.severities
-    found = findings_of(head, severities)
-    if request.assemble and given.target is None and RULE not in settings.disabled:
-        assembled = assemble_source(head.program.source, way)
-        found += assembly_findings(head.program.source, way, assembled, found)
-    found = tuple(finding for finding in found if finding.rule not in settings.disabled)
-    findings = apply_suppressions(change.path, found, read_suppressions(given.text))
-    base_kernels: dict[str, KernelFacts] = {}
-    if base is not None:
-        if not request.count_known:
-            findings = mark_new(findings, (finding.fingerprint for finding in findings_of(base, severities)))
-        base_kernels = {facts.kernel.name: facts for facts in base.kernels}
-    kernels = tuple(_kernel_reports(head, base_kernels, request.watch))
-    return _FileResult(findings, kernels, Coverage(head.instructions, head.modelled, head.unknown))
-
-
-def constraint_graph(target: Target, request: Request) -> ConstraintGraph:
-    """The constraints that hold for a run: the shipped ones, and those of the project laid over them."""
-    graph = graph_for(target, request.rocm or "")
-    for path, project in request.constraints.items():
-        graph = lay_over(graph, project, path)
-    return graph
-
-
-def _is_enabled(disabled: frozenset[str], rule: Rule) -> bool:
-    return rule.id not in disabled
-
-
-def _checked_base(
-    change: Change,
-    given: InputText | None,
-    way: Configuration,
-    changes: ChangeSet,
-    graph: ConstraintGraph,
-    profiles: frozenset[str],
-) -> CheckedProgram | None:
-    """The same file at base, in the same configuration; ``None`` when there is none that can be read."""
-    if given is None:
-        return None
-    try:
-        path = change.old_path or change.path
-        options = source_options("base", way, changes)
-        return check_text(path, given.text, way.target, options, way.wave_size, None, None, graph, profiles)
-    except GateError:
-        return None
-
-
-def source_options(side: Side, way: Configuration, changes: ChangeSet) -> SourceOptions:
-    """How to read a file of one side in one configuration; includes come from the same side."""
-
-    def read(included: str) -> str | None:
-        data = changes.read(side, included)
-        return None if data is None else decode_source(included, data)
-
-    return SourceOptions(
-        defines=way.defines,
-        predefined=predefined_symbols(way.target.name),
-        include_paths=way.include,
-        root=str(changes.root),
-        read=read,
-    )
-
-
-def _kernel_reports(
-    head: CheckedProgram, base: dict[str, KernelFacts], watch: Callable[[KernelFacts], None] | None
-) -> Iterator[KernelReport]:
-    only_kernels = bool(head.program.kernels)
-    for facts in head.kernels:
-        if only_kernels and not facts.kernel.is_kernel:
-            continue
-        if watch is not None:
-            watch(facts)
-        metrics = kernel_metrics(facts)
-        before = base.get(facts.kernel.name)
-        base_metrics = kernel_metrics(before) if before is not None else None
-        yield KernelReport(
-            name=facts.kernel.name,
-            file=head.program.path,
-            gpu=facts.kernel.target.name,
-            metrics=metrics,
-            base=base_metrics,
-            delta=metric_delta(metrics, base_metrics) if base_metrics is not None else None,
-            blocks=tuple(_block_reports(facts)),
-        )
-
-
-def _block_reports(facts: KernelFacts) -> Iterator[BlockReport]:
-    for block in facts.cost.blocks:
-        yield BlockReport(
-            label=block.label,
-            line=block.line,
-            end_line=block.end_line,
-            instructions=block.cost.instructions,
-            loop_depth=block.loop_depth,
-            cycles=scaled(block.cost.cycles, 1 / block.cost.waves) if not block.cost.not_modelled else None,
-            ipc=block.cost.ipc if not block.cost.not_modelled else None,
-            limited_by=block.cost.limited_by,
-        )

@@ -85,6 +85,19 @@ def find_tools(
             yield probe(candidate.kind, candidate.command, candidate.origin)
 
 
+def tool_files(environment: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Each program or library that :func:`find_tools` would try, as a line with its path, size and time of change. No
+    tool is started, so that a result can be looked up by the tools that would be used."""
+    for candidate in _candidates(None, os.environ if environment is None else environment):
+        file = candidate.command[0]
+        try:
+            status = Path(file).stat()
+        except OSError as error:
+            yield f"{candidate.kind} {file} {error.strerror}"
+        else:
+            yield f"{candidate.kind} {file} {status.st_size} {status.st_mtime_ns}"
+
+
 def _candidates(option: str | None, environment: Mapping[str, str]) -> Iterator[_Candidate]:
     for value, origin in ((option, "option"), (environment.get(OPTION), OPTION)):
         if value:

@@ -1,0 +1,141 @@
+"""Files checked by a pool of processes. One that is killed takes no file with it: what it had is tried again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import active_children, get_context, parent_process
+
+import msgspec
+
+from asmevo_gate.gate.change_check import SideFiles
+from asmevo_gate.gate.execution import Answer, Pending
+from asmevo_gate.gate.file_task import (
+    CANNOT_BE_SENT,
+    Lost,
+    Needs,
+    Outcome,
+    Setup,
+    both_sides,
+    decode_outcome,
+    encode,
+    work,
+)
+from asmevo_gate.gate.shards import size_of
+
+_AHEAD = 2
+"""Tasks that are sent for each process, so that none waits and few are in memory."""
+
+
+def in_processes(pending: list[Pending], setup: Setup, files: SideFiles, processes: int) -> Iterator[Answer]:
+    """Check files in so many processes, the largest first; answers come in any order.
+
+    When a process ends without an answer, each file that was under way is tried once more in a process of its own.
+    """
+    message = encode(setup)
+    queue = deque(sorted(pending, key=lambda one: -size_of(one.change)))
+    while queue:
+        suspects: list[Pending] = []
+        with process_pool(min(processes, len(queue))) as pool:
+            yield from _workers(pool, message, processes * _AHEAD).answers(queue, files, suspects)
+        yield from tried_again(suspects, message, files)
+
+
+def tried_again(suspects: list[Pending], setup: bytes, files: SideFiles) -> Iterator[Answer]:
+    """Each file in a process of its own; one whose process is lost too is :class:`Lost`."""
+    for one in suspects:
+        again: list[Pending] = []
+        with process_pool(1) as pool:
+            yield from _workers(pool, setup, 1).answers(deque([one]), files, again)
+        for lost in again:
+            yield Answer(lost, Lost("the process that checked it was killed, twice (out of memory?)"))
+
+
+def _workers(pool: ProcessPoolExecutor, setup: bytes, ahead: int) -> Workers:
+    return Workers(lambda task: pool.submit(work, setup, task), ahead, (BrokenProcessPool,))
+
+
+def _own(data: bytes) -> tuple[Outcome, bool]:
+    return decode_outcome(data), True
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Others that check files. ``submit`` sends one task, at most ``ahead`` at a time; an exception of ``losses`` says
+    that a worker ended without an answer; ``read`` gives the outcome of an answer, and whether it may be cached."""
+
+    submit: Callable[[bytes], Future[bytes]]
+    ahead: int
+    losses: tuple[type[BaseException], ...]
+    read: Callable[[bytes], tuple[Outcome, bool]] = _own
+
+    def answers(self, queue: deque[Pending], files: SideFiles, suspects: list[Pending]) -> Iterator[Answer]:
+        """The answers as they come, until the queue is empty or a worker is lost. Then ``suspects`` gets the files that
+        were under way and have no answer, and the queue keeps the rest."""
+        running: dict[Future[bytes], Pending] = {}
+        lost = False
+        while running or (queue and not lost):
+            while queue and not lost and len(running) < self.ahead:
+                one = queue.popleft()
+                try:
+                    running[self.submit(encode(one.task))] = one
+                except CANNOT_BE_SENT:
+                    yield Answer(one, None)
+                except self.losses:
+                    queue.appendleft(one)
+                    lost = True
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                one = running.pop(future)
+                try:
+                    outcome, cacheable = self.read(future.result())
+                except CANNOT_BE_SENT:
+                    yield Answer(one, None)
+                except self.losses:
+                    suspects.append(one)
+                    lost = True
+                else:
+                    if isinstance(outcome, Needs):
+                        queue.appendleft(with_files(one, outcome.path, files))
+                    else:
+                        yield Answer(one, outcome, one.task.files, cacheable)
+
+
+def with_files(one: Pending, path: str, files: SideFiles) -> Pending:
+    """The task with one more file that it includes."""
+    more = (*one.task.files, *both_sides(files, path))
+    return Pending(one.at, one.change, msgspec.structs.replace(one.task, files=more))
+
+
+@contextmanager
+def process_pool(processes: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of fresh interpreters, ended at once when the body is left by an exception."""
+    others = set(active_children())
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_start_worker)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(active_children()) - others:
+            process.kill()
+        raise
+    pool.shutdown(wait=True)
+
+
+def _start_worker() -> None:
+    """Ctrl-C is for the parent, which ends its workers; and a worker whose parent is gone ends by itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent.join,), daemon=True).start()
+
+
+def _end_after(join: Callable[[], None]) -> None:
+    join()
+    os._exit(1)
