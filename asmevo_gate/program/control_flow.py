@@ -18,7 +18,8 @@ RETURN_ADDRESS = bits(SGPR.start + 30, 2)
 _SETS_PC = frozenset(("s_setpc_b64", "s_set_pc_i64"))
 """Second spelling: gfx1250."""
 _LEAVES_TRAP_HANDLER = frozenset(("s_rfe_b64", "s_rfe_restore_b64", "s_rfe_i64"))
-"""Return from the trap handler to the interrupted program (ISA manuals, "SOP1 Instructions")."""
+"""Back from the trap handler to the interrupted program (ISA manuals, "SOP1 Instructions"): the end of this one, and no
+return to a caller, whose registers the calling convention would protect."""
 
 
 def build_blocks(instructions: tuple[Instruction, ...], labels: dict[str, int]) -> tuple[Block, ...]:
@@ -86,7 +87,7 @@ def _edges(
         if target is not None:
             return [target], False, ""
         if decoded.base in _LEAVES_TRAP_HANDLER:
-            return [], False, RETURN
+            return [], False, ""
         if decoded.base in _SETS_PC and (_is_return(instructions, decoded) or long_branches.returns(last)):
             return [], False, RETURN
         return [], False, f"indirect branch: the target of {decoded.base} is not known"

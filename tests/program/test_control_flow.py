@@ -138,8 +138,9 @@ def test_fill_with_a_label_stays_unknown() -> None:
     assert one.instructions[0].unknown is not None
 
 
-def test_the_return_from_a_trap_handler_is_a_return() -> None:
-    assert function("f:\n s_nop 0\n s_rfe_b64 s[4:5]\n").blocks[0].leaves == RETURN
+def test_the_return_from_a_trap_handler_ends_the_program() -> None:
+    block = function("f:\n s_nop 0\n s_rfe_b64 s[4:5]\n").blocks[0]
+    assert (block.successors, block.leaves, block.falls_off) == ((), "", False)
 
 
 def test_words_that_control_may_reach_stay_unknown() -> None:
