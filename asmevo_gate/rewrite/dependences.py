@@ -11,6 +11,7 @@ from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.isa.registers import SCC, indices
 from asmevo_gate.rewrite.proposal import Situation
 
+_ALU_WAITS = frozenset(("s_wait_alu", "s_waitcnt_depctr"))
 DROPPED = frozenset(("s_nop", "s_delay_alu"))
 """Padding and hints, which depend on the order itself."""
 
@@ -42,6 +43,8 @@ def dependences(situation: Situation) -> Dependences:
     last_barrier = -1
     waits: list[tuple[int, int]] = []
     for number, one in enumerate(decoded):
+        if one.base in _ALU_WAITS:
+            continue
         if one.classes & Op.WAIT:
             arriving = _arriving(situation, number)
             for earlier in range(number):
@@ -60,7 +63,21 @@ def dependences(situation: Situation) -> Dependences:
                     found.add(wait, number, 0.0)
         if 0 <= last_barrier < number:
             found.add(last_barrier, number, 0.0)
+    for number, one in enumerate(decoded):
+        if one.base in _ALU_WAITS:
+            _keep_between(found, number, decoded)
     return found
+
+
+def _keep_between(found: Dependences, wait: int, decoded: tuple[Decoded, ...]) -> None:
+    """A wait for ALU results stays between the dependent instructions that it stands between, and in order with other
+    waits."""
+    for first in range(wait):
+        if decoded[first].classes & Op.WAIT or decoded[first].base in _ALU_WAITS:
+            found.add(first, wait, 0.0)
+        for second in [behind for behind in found.behind[first] if behind > wait]:
+            found.add(first, wait, 0.0)
+            found.add(wait, second, 0.0)
 
 
 def _arriving(situation: Situation, number: int) -> int:

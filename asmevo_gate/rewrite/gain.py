@@ -16,6 +16,8 @@ from asmevo_gate.isa.registers import VGPRS
 from asmevo_gate.isa.waits import counter_limits, decode_wait
 
 _SAME = 1e-9
+_HINTS = ("s_delay_alu",)
+"""Not counted as instructions: leaving hints out is no gain."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def worth(code: Sequence[Decoded], around: Surroundings, timing: Timing, waves: 
         block_cycles=low_of(block),
         block_cycles_high=high_of(block),
         ipc=low_of(alone.ipc),
-        instructions=len(code),
+        instructions=sum(1 for decoded in code if decoded.base not in _HINTS),
         waited=sum(_waited(decoded, timing) for decoded in code),
         vgprs_live=live_peak(code, live_out),
     )

@@ -311,25 +311,45 @@ def _vgprs(mask: int) -> list[int]:
 
 
 def _hinted(situation: Situation, graph: Dependences, rows: list[_Row]) -> list[_Row]:
-    """The rows with s_delay_alu hints for the new order, as many as there were at most."""
+    """The rows with s_delay_alu hints for the new order, as many as there were at most.
+
+    One s_delay_alu holds hints for two instructions, at most five apart (RDNA3 ISA, S_DELAY_ALU).
+    """
     carriers = [n for n, one in enumerate(situation.decoded) if one.base == "s_delay_alu"]
     if not carriers:
         return rows
+    hints = _hints(situation, graph, rows)
     result: list[_Row] = []
+    said: set[int] = set()
+    for place, row in enumerate(rows):
+        if place in hints and place not in said and carriers:
+            text = f"s_delay_alu instid0({hints[place]})"
+            second = next((at for at in range(place + 1, place + 6) if at in hints), None)
+            if second is not None:
+                skip = "NEXT" if second == place + 1 else f"SKIP_{second - place - 1}"
+                text += f" | instskip({skip}) | instid1({hints[second]})"
+                said.add(second)
+            result.append(_Row(carriers.pop(0), text))
+        result.append(row)
+    return result
+
+
+def _hints(situation: Situation, graph: Dependences, rows: Sequence[_Row]) -> dict[int, str]:
+    """Place -> the hint of the instruction there."""
     vector: list[int] = []
     trans: list[int] = []
-    for row in rows:
+    found: dict[int, str] = {}
+    for place, row in enumerate(rows):
         decoded = situation.decoded[row.number]
-        if decoded.classes & Op.VALU and carriers:
+        if decoded.classes & Op.VALU:
             hint = _hint(graph, row.number, vector, trans)
             if hint:
-                result.append(_Row(carriers.pop(0), f"s_delay_alu instid0({hint})"))
-        result.append(row)
+                found[place] = hint
         if decoded.classes & Op.TRANS:
             trans.append(row.number)
         elif decoded.classes & Op.VALU:
             vector.append(row.number)
-    return result
+    return found
 
 
 def _hint(graph: Dependences, number: int, vector: list[int], trans: list[int]) -> str:
