@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
 
+from asmevo_gate.cli.execution_options import ExecutionOptions, execution_options
 from asmevo_gate.errors import GateError, UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 @click.option("--baseline", metavar="FILE", help="Known findings that do not fail the gate (path from the root).")
 @click.option("--allow-not-checked", is_flag=True, help="Exit 0 also when part of the code could not be modelled.")
 @click.option("--assemble/--no-assemble", default=True, help="Also assemble each file, where an assembler is at hand.")
+@execution_options
 @click.option("--rewrite", is_flag=True, help="Also look for rewrites of the changed files that are proved equal.")
 @click.option(
     "--trust-head-config",
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     help="What to post on the merge request.",
 )
 @click.option("--max-suggestions", type=click.IntRange(0, 50), default=5, show_default=True, metavar="N")
+@click.option("--name", default="", metavar="NAME", help="Tell this gate from others on the same merge request.")
 @click.option("--suggestion-branch", metavar="NAME", help="Push the suggestions as commits to this branch (asmevo/*).")
 @click.option("--dry-run", is_flag=True, help="Print what would be posted and pushed; nothing is.")
 @click.option("--strict-posting", is_flag=True, help="Exit 2 when posting fails (else it is only reported).")
@@ -77,10 +80,16 @@ def command(
     baseline: str | None,
     allow_not_checked: bool,
     assemble: bool,
+    jobs: int | None,
+    executor: str | None,
+    cache: bool,
+    shard: str | None,
+    time_limit: float | None,
     rewrite: bool,
     trust_head_config: bool,
     post: str,
     max_suggestions: int,
+    name: str,
     suggestion_branch: str | None,
     dry_run: bool,
     strict_posting: bool,
@@ -89,16 +98,21 @@ def command(
     """Check the change of a CI job (GitLab, GitHub, Jenkins): write all reports, post on the merge request, decide."""
     from asmevo_gate.cli.checking import Options
     from asmevo_gate.forge.comparison import checked_commit, find_comparison
-    from asmevo_gate.forge.publication import Posting, publish, publish_failure
+    from asmevo_gate.forge.publication import Posting, checked_name, publish, publish_failure
     from asmevo_gate.gate.verdict import exit_code
     from asmevo_gate.report.directory import clear_directory
 
+    if shard and (post != "off" or suggestion_branch):
+        raise UsageError("a part of a run posts nothing", "leave --post off, and merge the reports of all parts")
     here = Path.cwd()
     clear_directory(reports)
     job = _job(base)
     compared = checked_commit(here, head, _say)
-    options = Options(gpus, rocm, defines, fail_on, baseline, assemble)
-    posting = Posting(cast("What", post), max_suggestions, dry_run)
+    options = Options(
+        gpus, rocm, defines, fail_on, baseline, assemble,
+        ExecutionOptions(jobs, executor, cache, shard, time_limit),
+    )  # fmt: skip
+    posting = Posting(cast("What", post), max_suggestions, dry_run, checked_name(name))
     try:
         compared = find_comparison(here, job, base, head, _say)
         run = _check(here, job, compared, options, trust_head_config, rewrite, max_suggestions, verbose)
@@ -164,7 +178,7 @@ def _check(
         with range_changes(here, compared.base, compared.head, settings.selection, merge_base=False) as changes:
             command = shlex.join(["asmevo-gate", "check", "--base", compared.base, "--head", compared.head])
             pictures = Pictures(wanted=True)
-            checked = run_check(changes, settings, options, read=files.read, command=command, watch=pictures.watch)
+            checked = run_check(changes, settings, options, read=files.read, command=command, pictures=pictures)
             if rewrite:
                 checked = checked._replace(report=_rewritten(checked, changes, settings))
             report, request, named = checked

@@ -22,7 +22,7 @@ from asmevo_gate.forge.model import (
     Refs,
     Thread,
     suggestion_body,
-    suggestion_key,
+    suggestion_mark,
 )
 from asmevo_gate.forge.retrying import RequestFailed, with_retries, without_secret
 from asmevo_gate.forge.suggestion import Suggestion
@@ -85,9 +85,9 @@ class GitHub:
         threads = []
         for comment in self._pages(f"{self._project}/pulls/{self._number}/comments"):
             body = str(comment.get("body"))
-            key = suggestion_key(body)
-            if key is not None and self._is_own(comment):
-                threads.append(Thread(str(comment["id"]), key, not body.startswith(SETTLED), body))
+            mark = suggestion_mark(body)
+            if mark is not None and self._is_own(comment):
+                threads.append(Thread(str(comment["id"]), mark, not body.startswith(SETTLED), body))
         return threads
 
     def attempts(self, suggestion: Suggestion, place: Place, refs: Refs) -> Iterator[Attempt]:
@@ -104,9 +104,8 @@ class GitHub:
 
     def resolve(self, thread: Thread, reason: str) -> None:
         body = f"{SETTLED}\n**{reason}**\n\n<details><summary>The suggestion was</summary>\n\n{thread.body}\n</details>"
-        # The key stays last, so that the comment is known in later runs.
-        key = f"<!-- asmevo-gate:suggestion {thread.key} -->"
-        self._ask("PATCH", f"{self._project}/pulls/comments/{int(thread.id)}", {"body": f"{body}\n\n{key}\n"})
+        # The mark stays last, so that the comment is known in later runs.
+        self._ask("PATCH", f"{self._project}/pulls/comments/{int(thread.id)}", {"body": f"{body}\n\n{thread.mark}\n"})
 
     def _is_own(self, comment: dict[str, Any]) -> bool:
         """Whether the token's own user wrote it. The token of a workflow cannot ask who it is; then what the bot of

@@ -21,7 +21,7 @@ from asmevo_gate.forge.model import (
     Refs,
     Thread,
     suggestion_body,
-    suggestion_key,
+    suggestion_mark,
 )
 from asmevo_gate.forge.retrying import RequestFailed, with_retries, without_secret
 from asmevo_gate.forge.suggestion import Suggestion
@@ -32,6 +32,7 @@ Result = TypeVar("Result")
 TIMEOUT_SECONDS = 30
 _MOST = 5000
 """GitLab's own limit of comments on a merge request."""
+_EMPTY: dict[str, Any] = {"body": ""}
 # python-gitlab would wait as long as the server says, and repeat what may have been done.
 _ONCE: dict[str, Any] = {"obey_rate_limit": False, "retry_transient_errors": False, "max_retries": 0}
 
@@ -93,10 +94,10 @@ class GitLab:
     def threads(self) -> list[Thread]:
         threads = []
         for discussion in self._list(self._request.discussions):
-            first = next(iter(discussion.attributes["notes"]), {"body": ""})
-            key = suggestion_key(first["body"])
-            if key is not None and first["author"]["id"] == self._user():
-                threads.append(Thread(discussion.id, key, first.get("resolved") is False, first["body"]))
+            first = next(iter(discussion.attributes["notes"]), _EMPTY)
+            mark = suggestion_mark(first["body"])
+            if mark is not None and first["author"]["id"] == self._user():
+                threads.append(Thread(discussion.id, mark, first.get("resolved") is False, first["body"]))
         return threads
 
     def attempts(self, suggestion: Suggestion, place: Place, refs: Refs) -> Iterator[Attempt]:

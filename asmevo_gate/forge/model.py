@@ -10,7 +10,9 @@ from asmevo_gate.changes.line_diff import DiffLine
 from asmevo_gate.errors import GateError
 from asmevo_gate.forge.suggestion import Suggestion
 
-SUGGESTION = re.compile(r"<!-- asmevo-gate:suggestion ([0-9a-f]{20}) -->")
+NAME = re.compile(r"[\w.-]{1,60}", re.ASCII)
+"""What a gate may be called, so that several can be on one merge request."""
+_SUGGESTION = re.compile(r"<!-- asmevo-gate:suggestion ([0-9a-f]{20})(?: ([\w.-]+))? -->", re.ASCII)
 
 
 class Refs(NamedTuple):
@@ -29,11 +31,21 @@ class Note(NamedTuple):
     body: str
 
 
+class Mark(NamedTuple):
+    """What a later run knows a suggestion by: its key, and the name of the gate that made it ("" without one)."""
+
+    key: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"<!-- asmevo-gate:suggestion {self.key}{f' {self.name}' if self.name else ''} -->"
+
+
 class Thread(NamedTuple):
-    """A comment of the gate on lines of the diff. ``key`` is that of its suggestion."""
+    """A comment of the gate on lines of the diff. ``mark`` is that of its suggestion."""
 
     id: str
-    key: str
+    mark: Mark
     open: bool
     body: str = ""
 
@@ -95,15 +107,15 @@ class Forge(Protocol):
 
 
 def suggestion_body(suggestion: Suggestion, info: str) -> str:
-    """The comment: why, the block that the forge can apply (``info`` follows the fence), the hidden key."""
+    """The comment: why, the block that the forge can apply (``info`` follows the fence), the hidden mark."""
     lines = suggestion.replacement or ()
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     block = "\n".join((f"{fence}{info}", *lines, fence))
-    return f"{suggestion.reason}\n\n{block}\n\n<!-- asmevo-gate:suggestion {suggestion.key} -->\n"
+    return f"{suggestion.reason}\n\n{block}\n\n{Mark(suggestion.key, suggestion.name)}\n"
 
 
-def suggestion_key(body: str) -> str | None:
-    """The key in the last line of a comment that :func:`suggestion_body` made; ``None`` for another comment."""
-    found = SUGGESTION.fullmatch(body.rstrip().rpartition("\n")[2].strip())
-    return found[1] if found else None
+def suggestion_mark(body: str) -> Mark | None:
+    """The mark in the last line of a comment that :func:`suggestion_body` made; ``None`` for another comment."""
+    found = _SUGGESTION.fullmatch(body.rstrip().rpartition("\n")[2].strip())
+    return Mark(found[1], found[2] or "") if found else None

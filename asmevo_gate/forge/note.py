@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,27 +15,48 @@ if TYPE_CHECKING:
     from asmevo_gate.gate.result import Report
     from asmevo_gate.report.context import RenderContext
 
+_NAME_LINE = re.compile(re.escape(markdown.MARKER) + r"\n<!-- asmevo-gate:name ([\w.-]+) -->\n", re.ASCII)
 _SECTION_BYTES = 15_000
 _PATCH_LINES = 60
 
 
 def note_text(
-    report: Report, context: RenderContext, on_lines: int, in_note: Sequence[Suggestion], left_out: int
+    report: Report,
+    context: RenderContext,
+    on_lines: int,
+    in_note: Sequence[Suggestion],
+    left_out: int,
+    name: str = "",
 ) -> str:
-    """The note. ``on_lines`` suggestions stand at their lines, ``in_note`` are shown here, ``left_out`` are only in the
-    patches of the report."""
+    """The note of the gate ``name``. ``on_lines`` suggestions stand at their lines, ``in_note`` are shown here,
+    ``left_out`` are only in the patches of the report."""
     section = _section(on_lines, in_note, left_out) + _job(context.full_report)
     room = max(context.size_limit - len(section.encode("utf-8")), 10_000)
-    return markdown.render(report, dataclasses.replace(context, size_limit=room)) + section
+    return _named(markdown.render(report, dataclasses.replace(context, size_limit=room)) + section, name)
 
 
-def failure_text(message: str, commit: str, address: str) -> str:
+def note_name(body: str) -> str:
+    """The name of the gate that wrote a note; "" where it has none."""
+    found = _NAME_LINE.match(body)
+    return found[1] if found else ""
+
+
+def _named(text: str, name: str) -> str:
+    """The note with the name of its gate, hidden and in the heading."""
+    if not name:
+        return text
+    marked = text.replace(f"{markdown.MARKER}\n", f"{markdown.MARKER}\n<!-- asmevo-gate:name {name} -->\n", 1)
+    return marked.replace("## asmevo-gate:", f"## asmevo-gate {markdown_text(name)}:", 1)
+
+
+def failure_text(message: str, commit: str, address: str, name: str = "") -> str:
     """The note of a run that could not do its work; it takes the place of an older verdict."""
-    return (
+    text = (
         f"{markdown.MARKER}\n## asmevo-gate: not done\n\nThe gate could not do its work on "
         f"{markdown_code(commit[:12])}, so nothing is known about this change:\n\n"
         f"{markdown_text(message)}\n{_job(address)}"
     )
+    return _named(text, name)
 
 
 def _job(address: str) -> str:

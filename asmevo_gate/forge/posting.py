@@ -11,6 +11,7 @@ from asmevo_gate.changes.line_diff import DiffReader
 from asmevo_gate.errors import GateError
 from asmevo_gate.forge.comparison import Comparison
 from asmevo_gate.forge.model import Forge, Place, PositionRefused, Refs
+from asmevo_gate.forge.note import note_name
 from asmevo_gate.forge.suggestion import Suggestion
 
 Say = Callable[[str], None]
@@ -44,23 +45,25 @@ def post_suggestions(
     compared: Comparison,
     old_paths: dict[str, str],
     say: Say,
+    name: str = "",
 ) -> Posted:
     """Put suggestions at their lines, at most ``most`` open ones at a time, and resolve those that are dealt with.
+    Those of a gate of another ``name`` are left alone.
     A suggestion of an earlier run that still holds is left as it is, also when somebody resolved it.
 
     Raises:
         ForgeError: the forge cannot be reached or refuses more than a position.
     """
-    threads = forge.threads()
+    threads = [thread for thread in forge.threads() if thread.mark.name == name]
     suggestions = list({suggestion.key: suggestion for suggestion in suggestions}.values())
     current = {suggestion.key for suggestion in suggestions}
     resolved = 0
     for thread in threads:
-        if thread.open and thread.key not in current:
+        if thread.open and thread.mark.key not in current:
             forge.resolve(thread, "Dealt with: the gate does not suggest this any more.")
             resolved += 1
-    known = {thread.key for thread in threads}
-    on_lines = sum(1 for thread in threads if thread.open and thread.key in current)
+    known = {thread.mark.key for thread in threads}
+    on_lines = sum(1 for thread in threads if thread.open and thread.mark.key in current)
     missing = [suggestion for suggestion in suggestions if suggestion.key not in known]
     refs = forge.refs()
     reader = _diff_reader(here, compared, refs, say) if missing and on_lines < most else None
@@ -77,12 +80,12 @@ def post_suggestions(
 
 
 def post_note(forge: Forge, body: str) -> None:
-    """Write the note, in the place of the one that an earlier run wrote.
+    """Write the note, in the place of the one that an earlier run of a gate of the same name wrote.
 
     Raises:
         ForgeError: the forge cannot be reached or refuses it.
     """
-    notes = forge.notes()
+    notes = [note for note in forge.notes() if note_name(note.body) == note_name(body)]
     if not notes:
         forge.create_note(body)
     elif notes[0].body.strip() != body.strip():

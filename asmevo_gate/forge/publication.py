@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from asmevo_gate.errors import GateError
+from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.forge.comparison import Comparison
 from asmevo_gate.forge.job import Job, MergeRequest
-from asmevo_gate.forge.model import Forge, Refs
+from asmevo_gate.forge.model import NAME, Forge, Refs
 from asmevo_gate.forge.note import failure_text, note_text
 from asmevo_gate.forge.posting import Posted, is_current, post_note, post_suggestions
 from asmevo_gate.forge.suggestion import Suggestion
@@ -25,11 +26,12 @@ What = Literal["off", "note", "suggestions"]
 
 
 class Posting(NamedTuple):
-    """What the user asked to be posted."""
+    """What the user asked to be posted. ``name`` tells several gates on one merge request apart."""
 
     what: What
     most: int = 5
     dry_run: bool = False
+    name: str = ""
 
 
 def publish(
@@ -53,8 +55,9 @@ def publish(
         return
     posted = Posted(0, (), len(suggestions), 0)
     if posting.what == "suggestions":
-        posted = post_suggestions(forge, suggestions, posting.most, here, compared, old_paths, say)
-    post_note(forge, note_text(report, context, posted.on_lines, posted.in_note, posted.left_out))
+        named = [dataclasses.replace(suggestion, name=posting.name) for suggestion in suggestions]
+        posted = post_suggestions(forge, named, posting.most, here, compared, old_paths, say, posting.name)
+    post_note(forge, note_text(report, context, posted.on_lines, posted.in_note, posted.left_out, posting.name))
 
 
 def publish_failure(posting: Posting, job: Job, compared: Comparison, message: str, say: Say) -> None:
@@ -65,7 +68,18 @@ def publish_failure(posting: Posting, job: Job, compared: Comparison, message: s
     """
     forge = _forge(posting, job, compared, say)
     if forge is not None and is_current(forge, compared, say):
-        post_note(forge, failure_text(message, compared.head, job.address))
+        post_note(forge, failure_text(message, compared.head, job.address, posting.name))
+
+
+def checked_name(name: str) -> str:
+    """The name of a gate, if it can be one.
+
+    Raises:
+        UsageError: it cannot stand in a comment.
+    """
+    if name and not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} cannot be the name of a gate", "use letters, digits, '.', '_' and '-'")
+    return name
 
 
 def _forge(posting: Posting, job: Job, compared: Comparison, say: Say) -> Forge | None:

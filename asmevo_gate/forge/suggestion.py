@@ -27,7 +27,7 @@ class Suggestion:
     ``title`` is one plain line, ``reason`` Markdown, ``message`` the same as plain text. ``key`` is the same in every
     run as long as what it repairs and what it proposes are, wherever the lines are. ``replacement`` is ``None`` for an
     edit that no block of lines can show (too long, or with characters that do not survive a comment); its patch is
-    still whole.
+    still whole. ``name`` is that of the gate that suggests it, where several are on one merge request.
     """
 
     path: str
@@ -39,6 +39,7 @@ class Suggestion:
     message: str
     key: str
     patch: str
+    name: str = ""
 
     def commit(self) -> Patch:
         """The suggestion as the patch of a commit."""

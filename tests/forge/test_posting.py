@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from asmevo_gate.forge.comparison import Comparison
 from asmevo_gate.forge.github import SETTLED, GitHub
 from asmevo_gate.forge.gitlab import GitLab
+from asmevo_gate.forge.note import failure_text, note_name
 from asmevo_gate.forge.posting import Posted, is_current, post_note, post_suggestions
 from asmevo_gate.forge.suggestion import Suggestion
 from asmevo_gate.report.markdown import MARKER
@@ -198,3 +200,22 @@ def test_a_path_that_is_not_in_the_diff(on_github: GitHub, repository: Path, pat
     suggestion = suggest(repository, 20, 20, "a")
     moved = Suggestion(**{**suggestion.__dict__, "path": path})
     assert post(on_github, repository, moved).on_lines == (1 if path == PATH else 0)
+
+
+@pytest.mark.parametrize("forge", ["on_gitlab", "on_github"])
+def test_gates_of_two_names_leave_each_other_alone(
+    forge: str, request: pytest.FixtureRequest, gitlab_server: FakeGitLab, github_server: FakeGitHub, repository: Path
+) -> None:
+    client = request.getfixturevalue(forge)
+    for name in ("", "gfx90a", "gfx1100"):
+        suggestion = replace(suggest(repository, 20, 20, "a"), name=name)
+        said: list[str] = []
+        post_suggestions(client, [suggestion], 5, repository, compared(repository), {}, said.append, name)
+        post_note(client, failure_text(f"by {name}", "c" * 40, "", name))
+    post_note(client, failure_text("again", "c" * 40, "", "gfx90a"))
+    notes = gitlab_server.notes if forge == "on_gitlab" else github_server.comments
+    assert [note_name(note["body"]) for note in notes] == ["", "gfx90a", "gfx1100"]
+    assert "again" in notes[1]["body"] and "## asmevo-gate gfx90a: not done" in notes[1]["body"]
+    resolved = post_suggestions(client, [], 5, repository, compared(repository), {}, said.append, "gfx90a").resolved
+    assert resolved == 1
+    assert [thread.open for thread in client.threads()] == [True, False, True]

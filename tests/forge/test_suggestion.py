@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asmevo_gate.errors import GateError
-from asmevo_gate.forge.model import suggestion_body, suggestion_key
+from asmevo_gate.forge.model import Mark, suggestion_body, suggestion_mark
 from asmevo_gate.forge.suggestion import Suggestion, edit_of, suggestions_of
 from asmevo_gate.gate.repairs import unified_diff
 from asmevo_gate.gate.result import Coverage, Report, Rewrite, Tool
@@ -135,5 +135,5 @@ def test_no_line_ends_the_block_or_forges_the_key() -> None:
     suggestion = Suggestion("k.s", 1, 1, lines, "Title", "Reason", "Plain", "a" * 20, "")
     body = suggestion_body(suggestion, "suggestion:-0+0")
     assert "\n`````suggestion:-0+0\n" in body
-    assert suggestion_key(body) == "a" * 20
-    assert suggestion_key("> quoted\n\n" + body + "\nfurther text") is None
+    assert suggestion_mark(body) == Mark("a" * 20)
+    assert suggestion_mark("> quoted\n\n" + body + "\nfurther text") is None
