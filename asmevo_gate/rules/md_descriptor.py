@@ -44,6 +44,7 @@ class MetadataAgainstDescriptor(Rule):
         Example("gfx900", kernel_text("  s_nop 0\n", "  .amdhsa_kernarg_size 24\n", _metadata(36)), line=18),
         Example("gfx900", kernel_text("  s_nop 0\n", metadata=_metadata(16, _ARGUMENTS)), line=19),
         Example("gfx1100", kernel_text("  s_nop 0\n", "  .amdhsa_wavefront_size32 1\n", _metadata(24)), line=19),
+        Example("gfx1030", kernel_text("  s_nop 0\n", metadata=_metadata(24)), line=18),
     )
     good = (
         Example("gfx900", kernel_text("  s_nop 0\n", "  .amdhsa_kernarg_size 24\n", _metadata(24, _ARGUMENTS))),
@@ -72,6 +73,7 @@ _Contradiction = tuple[str, str, Severity | None]
 def _contradictions(facts: KernelFacts, metadata: KernelMetadata) -> Iterable[_Contradiction]:
     resources, values = facts.resources, metadata.values
     yield from _kernarg(facts, metadata)
+    yield from _wave_size(facts, metadata)
     for key, size, what in (
         (".private_segment_fixed_size", resources.scratch_bytes, "scratch"),
         (".group_segment_fixed_size", resources.lds_bytes, "LDS"),
@@ -79,9 +81,6 @@ def _contradictions(facts: KernelFacts, metadata: KernelMetadata) -> Iterable[_C
         stated = values.get(key)
         if isinstance(stated, int) and size is not None and stated > size:
             yield key, f"the metadata asks for {stated} bytes of {what}, the descriptor for {size}", None
-    wave = values.get(".wavefront_size")
-    if isinstance(wave, int) and wave != facts.kernel.wave_size:
-        yield ".wavefront_size", f"the metadata says wave{wave}, the descriptor wave{facts.kernel.wave_size}", None
     if metadata.symbol and metadata.symbol != f"{metadata.name}.kd" and not _renamed(facts, metadata):
         yield ".symbol", f"the descriptor of '{metadata.name}' is '{metadata.name}.kd', not '{metadata.symbol}'", None
     vgprs = values.get(".vgpr_count")
@@ -99,7 +98,27 @@ def _contradictions(facts: KernelFacts, metadata: KernelMetadata) -> Iterable[_C
             f"the metadata counts {sgprs} SGPRs, the descriptor allocates {resources.sgpr_allocated}",
             "warning",
         )
+    if isinstance(vgprs, int) and vgprs < resources.used.vgprs:
+        yield ".vgpr_count", f"the metadata counts {vgprs} VGPRs, the code uses {resources.used.vgprs}", "warning"
     yield from _flags(facts, metadata)
+
+
+def _wave_size(facts: KernelFacts, metadata: KernelMetadata) -> Iterable[_Contradiction]:
+    """Without .amdhsa_wavefront_size32 the wave size is the target's default, unless the build asks for another."""
+    key, kernel = ".wavefront_size", facts.kernel
+    wave, descriptor = metadata.values.get(key), kernel.descriptor
+    if not isinstance(wave, int) or descriptor is None:
+        return
+    if wave != kernel.wave_size:
+        yield key, f"the metadata says wave{wave}, the descriptor wave{kernel.wave_size}", None
+    elif "wavefront_size32" not in descriptor.places and wave != kernel.target.wave_sizes[0]:
+        default = kernel.target.wave_sizes[0]
+        yield (
+            key,
+            f"the metadata says wave{wave}, but the descriptor has no .amdhsa_wavefront_size32: unless the build sets "
+            f"wavefrontsize{wave} the kernel runs as wave{default}",
+            "warning",
+        )
 
 
 def _flags(facts: KernelFacts, metadata: KernelMetadata) -> Iterable[_Contradiction]:
