@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from asmevo_gate.cli.execution_options import ExecutionOptions, execution_options
 from asmevo_gate.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--assemble/--no-assemble", default=True, show_default=True, help="Also assemble, when an assembler is at hand."
 )
+@execution_options
 @click.option("--debug-constraint", is_flag=True, help="Explain each broken hazard edge on standard error.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the numbers also when the gate passes.")
 def command(
@@ -63,6 +65,11 @@ def command(
     baseline: str | None,
     allow_not_checked: bool,
     assemble: bool,
+    jobs: int | None,
+    executor: str | None,
+    cache: bool,
+    shard: str | None,
+    time_limit: float | None,
     debug_constraint: bool,
     verbose: bool,
 ) -> int:
@@ -75,12 +82,13 @@ def command(
     with _changes(paths, base, head, here, settings.selection) as changes:
         if not changes.changes and not outputs and format_ == "terminal" and not verbose:
             return 0
-        options = Options(gpus, rocm, defines, fail_on, baseline, assemble)
+        execution = ExecutionOptions(jobs, executor, cache, shard, time_limit)
+        options = Options(gpus, rocm, defines, fail_on, baseline, assemble, execution)
         by_hand = bool(paths) and not base and not _run_by_pre_commit()
         pictures = Pictures(
             wanted=verbose or needs_pictures([format_, *outputs, *settings.reports]), explain=debug_constraint
         )
-        checked = run_check(changes, settings, options, named=by_hand, watch=pictures.watch)
+        checked = run_check(changes, settings, options, named=by_hand, pictures=pictures)
         _write(checked, changes, settings, format_, outputs, verbose, pictures)
     from asmevo_gate.gate.verdict import exit_code
 

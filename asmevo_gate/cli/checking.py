@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from asmevo_gate.cli.execution_options import ExecutionOptions
 from asmevo_gate.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Options(NamedTuple):
     fail_on: str | None = None
     baseline: str | None = None
     assemble: bool = True
+    execution: ExecutionOptions = ExecutionOptions()
 
 
 def needs_pictures(formats: Iterable[str]) -> bool:
@@ -40,26 +42,21 @@ def needs_pictures(formats: Iterable[str]) -> bool:
 
 
 class Pictures:
-    """Sees the facts of each kernel as it is checked: draws it where a format shows pictures (``wanted``), and explains
-    its broken hazard edges on standard error (``explain``)."""
+    """The pictures of the kernels, where a format shows them (``wanted``); and what explains their broken hazard edges
+    on standard error (``explain``)."""
 
     def __init__(self, wanted: bool, explain: bool = False) -> None:
         self.drawn: list[KernelPicture] = []
-        self._wanted = wanted
-        self._explain = explain
-        self.watch = self._see if wanted or explain else None
+        self.draw = self.drawn.append if wanted else None
+        self.watch = _explain_hazards if explain else None
 
-    def _see(self, facts: KernelFacts) -> None:
-        if self._wanted:
-            from asmevo_gate.gate.picture import kernel_picture
 
-            self.drawn.append(kernel_picture(facts))
-        if self._explain:
-            from asmevo_gate.constraints.explanation import explain
+def _explain_hazards(facts: KernelFacts) -> None:
+    from asmevo_gate.constraints.explanation import explain
 
-            for found in facts.hazards:
-                for line in explain(found, facts.constraint_graph, facts.kernel).lines():
-                    print(f"[DEBUG] {line}", file=sys.stderr)
+    for found in facts.hazards:
+        for line in explain(found, facts.constraint_graph, facts.kernel).lines():
+            print(f"[DEBUG] {line}", file=sys.stderr)
 
 
 class Checked(NamedTuple):
@@ -78,11 +75,11 @@ def run_check(
     read: Callable[[str], bytes | None] | None = None,
     named: bool = False,
     command: str | None = None,
-    watch: Callable[[KernelFacts], None] | None = None,
+    pictures: Pictures | None = None,
 ) -> Checked:
     """Check the changes. ``read`` gives the files that the settings name (``None``: from disk); ``named``: the user
-    named the files to check; ``command`` repeats the run, where that is not the command line itself; ``watch`` sees
-    the facts of each kernel.
+    named the files to check; ``command`` repeats the run, where that is not the command line itself; ``pictures``
+    gets the pictures of the kernels.
 
     Raises:
         UsageError: options, settings or a file that they name are wrong.
@@ -105,9 +102,12 @@ def run_check(
         assemble=options.assemble,
         command=command or shlex.join(["asmevo-gate", *sys.argv[1:]]),
         constraints=files.constraints,
-        watch=watch,
+        watch=pictures.watch if pictures else None,
+        draw=pictures.draw if pictures else None,
     )
-    return Checked(run_gate(changes, settings, request, files.baseline), request, files)
+    how = options.execution
+    report = run_gate(changes, settings, request, files.baseline, how.execution(), how.shard_of_run())
+    return Checked(report, request, files)
 
 
 def fail_on(options: Options, settings: Settings) -> Severity | None:

@@ -18,6 +18,7 @@ from asmevo_gate.errors import GateError
 _COMMANDS = {
     "check": "Check kernels: staged changes, a range, files, or standard input.",
     "ci": "Check the change of a CI job, write all reports, post on the merge request.",
+    "merge": "Put the reports of several jobs together and decide.",
     "rewrite": "Improve kernels where it is proved safe.",
     "verify": "Prove or refute that a changed kernel computes the same.",
     "hardware": "Judge measurements of two versions by rocprof or rocprofv3.",

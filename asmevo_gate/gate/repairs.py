@@ -49,7 +49,7 @@ def tried_repairs(
         change = by_path.get(findings[0].file)
         if change is not None:
             # A check per place is the price of a suggestion that is known to work; assembling adds nothing to it.
-            again = replace(request, assemble=False, watch=None)
+            again = replace(request, assemble=False, watch=None, draw=None)
             repair = _tried(findings, change, report, changes, settings, again, baseline)
             if repair is not None:
                 made.append(repair)

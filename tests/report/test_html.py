@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from asmevo_gate.changes import staged_changes
-from asmevo_gate.gate.picture import KernelPicture, kernel_picture
+from asmevo_gate.gate.picture import KernelPicture
 from asmevo_gate.gate.result import Report
 from asmevo_gate.gate.run import Request, run_gate
 from asmevo_gate.gate.settings import Settings
@@ -48,7 +48,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, RenderCon
     subprocess.run(["git", "add", "-A"], cwd=root, check=True)
     pictures: list[KernelPicture] = []
     with staged_changes(root) as changes:
-        request = Request(assemble=False, watch=lambda facts: pictures.append(kernel_picture(facts)))
+        request = Request(assemble=False, draw=pictures.append)
         report = run_gate(changes, Settings(root=root), request)
         sources = {change.path: change.head.data.decode() for change in changes.changes if change.head}
     return report, RenderContext(root=str(root), sources=sources, pictures=tuple(pictures))
