@@ -54,6 +54,24 @@ def _saves(decoded: Decoded) -> bool:
     return "saveexec" in decoded.base and exec_change(decoded) is ExecChange.NARROWS
 
 
+def lane_saves(function: Function) -> Iterator[Instruction]:
+    """Every instruction that saves EXEC and narrows it."""
+    for instruction in function.instructions:
+        if instruction.decoded is not None and _saves(instruction.decoded):
+            yield instruction
+
+
+def straight_on(function: Function, after: Instruction) -> Iterator[Instruction]:
+    """The instructions that follow when no branch is taken, before anything gives lanes back to EXEC."""
+    for instruction in function.instructions[after.index + 1 :]:
+        decoded = instruction.decoded
+        if decoded is None or decoded.is_call or _gives_back(decoded):
+            return
+        yield instruction
+        if decoded.of(Op.TERMINATOR):
+            return
+
+
 def while_masked(function: Function, start: Block) -> Iterator[Instruction]:
     """The instructions that can be executed from the start of a block on before anything gives lanes back to EXEC.
 

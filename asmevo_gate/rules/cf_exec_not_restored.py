@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.analysis.exec_regions import exec_regions, while_masked, writes_memory
+from asmevo_gate.analysis.exec_regions import exec_regions, lane_saves, straight_on, while_masked, writes_memory
+from asmevo_gate.isa.instruction import Op
+from asmevo_gate.program.model import Instruction
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
@@ -24,9 +26,9 @@ class ExecNotRestored(Rule):
     """Lanes that a condition switched off do not come back where the paths join.
 
     What it does:
-        Looks at s_and_saveexec with a branch around the region (s_cbranch_execz). Reports the first store or atomic
-        that follows the join while nothing has restored EXEC, when the saved mask is not used any more. Going straight
-        to s_endpgm is fine.
+        Looks at s_and_saveexec whose saved mask is not used any more. Reports the first store or atomic that follows,
+        while nothing has restored EXEC, behind the join of a region with a branch around it (s_cbranch_execz) or
+        behind a barrier. Going straight to s_endpgm is fine.
     Why it matters:
         Work-items for which the condition was false do not execute the store, and a wave that took the branch executes
         it for no lane at all: their results are missing.
@@ -48,6 +50,12 @@ class ExecNotRestored(Rule):
             "  v_mov_b32 v1, 1.0\n.Ljoin:\n  ds_store_b32 v2, v1\n  s_endpgm\n",
             line=7,
         ),
+        Example(
+            "gfx90a",
+            "kernel:\n  s_and_saveexec_b64 s[8:9], vcc\n  ds_write_b32 v2, v1\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n"
+            "  ds_read_b32 v3, v2 offset:4\n  s_waitcnt lgkmcnt(0)\n  global_store_dword v2, v3, s[4:5]\n  s_endpgm\n",
+            line=8,
+        ),
     )
     good = (
         Example("gfx900", _kernel(_RESTORE + _STORE)),
@@ -66,11 +74,33 @@ class ExecNotRestored(Rule):
             if first is None or first.index in reported:
                 continue
             reported.add(first.index)
-            line = region.save.statement.outer_place.line
-            yield Violation(
-                place=first.statement.place,
-                frames=first.statement.frames,
-                message=f"the lanes that line {line} switched off do not execute this: the join restores no EXEC",
-                repair="restore EXEC from the saved mask where the branch of the region jumps to",
-                producer=region.save,
-            )
+            yield _violation(region.save, first, "the join of the region")
+        for save in lane_saves(kernel):
+            late = _store_behind_barrier(facts, save)
+            if late is not None and late.index not in reported:
+                reported.add(late.index)
+                yield _violation(save, late, "the barrier")
+
+
+def _violation(save: Instruction, lost: Instruction, where: str) -> Violation:
+    line = save.statement.outer_place.line
+    return Violation(
+        place=lost.statement.place,
+        frames=lost.statement.frames,
+        message=f"the lanes that line {line} switched off do not execute this: nothing restores EXEC before {where}",
+        repair="restore EXEC from the saved mask",
+        producer=save,
+    )
+
+
+def _store_behind_barrier(facts: KernelFacts, save: Instruction) -> Instruction | None:
+    """The first store behind a barrier that is reached with lanes off and their mask lost."""
+    decoded = save.decoded
+    if decoded is None or facts.liveness.after[save.index] & decoded.operands[0].mask:
+        return None
+    behind = False
+    for instruction in straight_on(facts.kernel, save):
+        behind = behind or (instruction.decoded is not None and instruction.decoded.of(Op.BARRIER))
+        if behind and writes_memory(instruction.decoded):
+            return instruction
+    return None
