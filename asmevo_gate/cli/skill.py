@@ -28,6 +28,13 @@ Log = Callable[[str], None]
 @click.option("--output", "-o", required=True, type=click.Path(path_type=Path), help="File to write.")
 @click.option("--gpu", metavar="GPU", help="GPU of the kernel (default: the file's own, then the installed one).")
 @click.option("--rocm", metavar="VERSION", help="ROCm version whose constraints hold (default: the installed one).")
+@click.option(
+    "--constraints",
+    "constraint_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Constraint file laid over the shipped one (repeatable).",
+)
 @click.option("--verbose", is_flag=True, help="Log every step as [INFO] lines.")
 @click.option("--debug-constraint", is_flag=True, help="Log what constraints fail and why as [DEBUG] lines.")
 @click.option("--no-mac-merge", is_flag=True, help="Keep a multiplication and an addition two instructions.")
@@ -39,6 +46,7 @@ def command(
     output: Path,
     gpu: str | None,
     rocm: str | None,
+    constraint_files: tuple[Path, ...],
     verbose: bool,
     debug_constraint: bool,
     no_mac_merge: bool,
@@ -64,7 +72,7 @@ def command(
     version, version_told = _rocm(rocm)
     info: Log = (lambda line: click.echo(f"[INFO] {line}")) if verbose else (lambda line: None)
     debug: Log = (lambda line: click.echo(f"[DEBUG] {line}")) if debug_constraint else (lambda line: None)
-    judge = _judge(source, target, version)
+    judge = _judge(source, target, version, constraint_files)
     program = judge.parse(text)
     instructions = sum(len(function.instructions) for function in program.functions)
     info(
@@ -131,8 +139,8 @@ def _rocm(rocm: str | None) -> tuple[str, str]:
     return (found.value, f"found in {found.source}") if found else ("", "none found: the newest constraint file holds")
 
 
-def _judge(source: Path, target: Target, rocm: str) -> GateJudge:
-    from asmevo_gate.constraints.files import graph_for
+def _judge(source: Path, target: Target, rocm: str, constraint_files: tuple[Path, ...]) -> GateJudge:
+    from asmevo_gate.constraints.files import graph_for, lay_over, read_file
     from asmevo_gate.gate.rewriting import GateJudge
     from asmevo_gate.gate.target_choice import Configuration
     from asmevo_gate.source.options import SourceOptions
@@ -140,7 +148,14 @@ def _judge(source: Path, target: Target, rocm: str) -> GateJudge:
 
     way = Configuration(target, {}, (), None)
     options = SourceOptions(predefined=predefined_symbols(target.name), root=str(source.resolve().parent))
-    return GateJudge(source.name, way, options, graph_for(target, rocm), frozenset())
+    graph = graph_for(target, rocm)
+    for path in constraint_files:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise UsageError(f"cannot read {path}: {error.strerror}", "pass a constraint file") from error
+        graph = lay_over(graph, read_file(content, str(path)), str(path))
+    return GateJudge(source.name, way, options, graph, frozenset())
 
 
 def _existing_violations(program: Program, judge: GateJudge, debug: Log) -> None:
