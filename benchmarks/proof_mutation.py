@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from tests.proof.region_sources import slices
 from tests.proof.soundness import Tally, judge
@@ -38,6 +39,14 @@ def _report(total: Tally, regions: int, gpus: Counter[str], start: float) -> dic
     }
 
 
+def _sum(parts: list[Any]) -> Any:
+    """Figures of several runs with different seeds, added up key by key."""
+    if isinstance(parts[0], dict):
+        keys = {key: None for part in parts for key in part}
+        return {key: _sum([part[key] for part in parts if key in part]) for key in keys}
+    return sum(parts)
+
+
 def main() -> int:
     """Run and report; exit code 1 when something unsound was accepted."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -46,7 +55,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--result", type=Path, default=RESULT, help="where --write puts the figures")
+    parser.add_argument("--sum", type=Path, nargs="+", help="run nothing: add up the figures of these runs")
     options = parser.parse_args()
+    if options.sum:
+        options.result.write_text(
+            json.dumps(_sum([json.loads(path.read_text()) for path in options.sum]), indent=1) + "\n"
+        )
+        return 0
     start = time.monotonic()
     regions = list(slices(options.regions, options.seed))
     each = -(-options.mutants // len(regions))
@@ -67,11 +83,11 @@ def main() -> int:
                     f"{number + 1} regions, {total.mutants} mutants, {dict(total.answers)}, {seconds:.0f} s", flush=True
                 )
                 if options.write:
-                    RESULT.write_text(json.dumps(_report(total, number + 1, gpus, start), indent=1) + "\n")
+                    options.result.write_text(json.dumps(_report(total, number + 1, gpus, start), indent=1) + "\n")
     report = _report(total, number + 1, gpus, start)
     print(json.dumps(report, indent=2))
     if options.write:
-        RESULT.write_text(json.dumps(report, indent=1) + "\n")
+        options.result.write_text(json.dumps(report, indent=1) + "\n")
     return 1 if total.unsound else 0
 
 

@@ -50,29 +50,47 @@ class _Replay:
         self._region = region
         self.states = _prefixes(region, state)
         self._places = {id(decoded): place for place, decoded in enumerate(region.code)}
-        self._touched = [
-            tuple(indices(decoded.reads | decoded.writes | decoded.implicit_reads | EXEC | MODE))
-            for decoded in region.code
-        ]
+        self._touched = [one.reads | one.writes | one.implicit_reads | EXEC | MODE for one in region.code]
         self._written = [tuple(indices(decoded.writes)) for decoded in region.code]
 
-    def run(self, mutant: Mutant) -> State:
-        """The state after a mutant."""
+    def run(self, mutant: Mutant) -> tuple[State, int]:
+        """The state after a mutant, and the registers that may differ from the region's."""
         state = self.states[mutant.first].copy()
-        values = state.values
+        at, other = mutant.first, 0
         for decoded in mutant.code:
             place = self._places.get(id(decoded))
-            if place is not None:
-                before, after = self.states[place].values, self.states[place + 1].values
-                if all(values.get(register) is before.get(register) for register in self._touched[place]):
-                    for register in self._written[place]:
-                        if EXEC >> register & 1:
-                            state.write_scalar(register, after[register])
-                        elif register in after:
-                            values[register] = after[register]
+            if place is None:
+                step_of(decoded, self._region.target, self._region.wave_size)(state)
+                place = at
+            else:
+                if place != at:
+                    other = self._different(state, place)
+                if not self._touched[place] & other:
+                    self._copy(state, place)
+                    at = place + 1
                     continue
-            step_of(decoded, self._region.target, self._region.wave_size)(state)
-        return state
+                step_of(decoded, self._region.target, self._region.wave_size)(state)
+            at = place + 1
+            other = self._different(state, at)
+        if at != len(self._region.code):
+            other = self._different(state, len(self._region.code))
+        return state, other
+
+    def _different(self, state: State, place: int) -> int:
+        values, expected = state.values, self.states[place].values
+        found = 0
+        for register in values.keys() | expected.keys():
+            if values.get(register) is not expected.get(register):
+                found |= 1 << register
+        return found
+
+    def _copy(self, state: State, place: int) -> None:
+        after = self.states[place + 1].values
+        for register in self._written[place]:
+            if EXEC >> register & 1:
+                state.write_scalar(register, after[register])
+            elif register in after:
+                state.values[register] = after[register]
 
 
 class _Execution:
@@ -88,10 +106,8 @@ class _Execution:
     def difference(self, mutant: Mutant) -> str:
         """A register that gets another value in some lane; ``""`` when none does."""
         old = self._replay.states[-1]
-        new = self._replay.run(mutant)
-        for register in indices(self._region.live_out):
-            if register not in old.values and register not in new.values:
-                continue
+        new, different = self._replay.run(mutant)
+        for register in indices(self._region.live_out & different):
             one, two = old.whole(register), new.whole(register)
             if one is two:
                 continue
@@ -150,10 +166,10 @@ def judge(
 
 def _answer(prover: Prover, replay: _Replay, mutant: Mutant, live_out: int) -> str:
     try:
-        state = replay.run(mutant)
+        state, different = replay.run(mutant)
     except OutOfScope:
         return "out of scope"
-    return "accepted" if prover.accepts(replay.states[-1], state, live_out) else "rejected"
+    return "accepted" if prover.accepts(replay.states[-1], state, live_out & different) else "rejected"
 
 
 def _report(region: Slice, mutant: Mutant, register: str) -> str:
