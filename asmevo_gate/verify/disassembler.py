@@ -17,6 +17,9 @@ MAX_CODE_BYTES = 16 << 20
 
 _LINE = re.compile(r"^\s+(?P<text>\S.*?)\s*// (?P<address>[0-9A-F]{12}): (?P<words>(?:[0-9A-F]{8} ?)+)", re.M)
 
+_DOUBT = "/*"
+"""LLVM comments on operands that it takes for invalid: the word is of an instruction that this LLVM does not know."""
+
 
 @dataclass(frozen=True)
 class Disassembled:
@@ -95,8 +98,11 @@ def _parse_library(done: Finished) -> tuple[MachineInstruction, ...]:
 def _parse_objdump(done: Finished) -> tuple[MachineInstruction, ...]:
     found = []
     for match in _LINE.finditer(done.output.decode("utf-8", "replace")):
-        size = 4 * len(match["words"].split())
-        found.append(MachineInstruction(int(match["address"], 16), size, match["text"].strip()))
+        words = match["words"].split()
+        text = match["text"].strip()
+        if _DOUBT in text:
+            text = f".long {', '.join(f'0x{word.lower()}' for word in words)}"
+        found.append(MachineInstruction(int(match["address"], 16), 4 * len(words), text))
     return tuple(found)
 
 

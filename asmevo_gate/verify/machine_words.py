@@ -19,6 +19,8 @@ _WIDTHS = {
 }  # fmt: skip
 _PADDING = frozenset((".fill", ".space", ".zero", ".skip"))
 _MAX_BYTES = 16 << 20
+_UNKNOWN_WORDS = ".long"
+"""What a disassembler writes for words that it does not know."""
 _BETWEEN = bytes.fromhex("000080bf") * 5
 """s_nop, more than the longest instruction has dwords, so that a run that is cut off does not reach the next one."""
 
@@ -71,6 +73,9 @@ def expand_machine_words(source: Source, target: Target, wave_size: int | None) 
             problems.append(SourceProblem("unknown", made, "", run.statements[0].place))
         elif isinstance(code, _Code):
             statements += _statements(made, code.owners, code.others)
+            if any(item.text.startswith(_UNKNOWN_WORDS) for item in made):
+                reason = f"{tool} does not know some of the machine words of {target.name} from here on"
+                problems.append(SourceProblem("unknown", reason, "use a newer LLVM", run.statements[0].place))
     statements += source.statements[position:]
     return msgspec.structs.replace(source, statements=tuple(statements), problems=tuple(problems))
 
@@ -161,7 +166,8 @@ def _statements(
         target = leads.get(instruction.offset)
         text = with_label(instruction, f"{prefix}_{target}") if target in starts else instruction.text
         name, _, rest = text.partition(" ")
-        yield Statement(Kind.INSTRUCTION, name, rest.strip(), text, owner.place, owner.frames, owner.section)
+        kind = Kind.DATA if name == _UNKNOWN_WORDS else Kind.INSTRUCTION
+        yield Statement(kind, name, rest.strip(), text, owner.place, owner.frames, owner.section)
     for at in sorted(others):
         yield from others[at]
 

@@ -86,3 +86,10 @@ def test_an_instruction_that_is_cut_off_says_so_and_leaves_the_next_words_alone(
     source = expand_machine_words(parse_source("k.s", text), TARGET, 64)
     assert ["cut off" in problem.message for problem in source.problems] == [True]
     assert [one.text for one in source.statements if one.kind is Kind.INSTRUCTION] == ["s_nop 1", "s_endpgm"]
+
+
+@needs_disassembler
+def test_words_that_the_disassembler_does_not_know_stay_words_and_say_why() -> None:
+    source = expand_machine_words(parse_source("k.s", ".text\nk:\n  .long 0xbf800000, 0xffffffff\n"), TARGET, 64)
+    assert [one.kind for one in source.statements][-2:] == [Kind.INSTRUCTION, Kind.DATA]
+    assert ["does not know" in problem.message for problem in source.problems] == [True]
