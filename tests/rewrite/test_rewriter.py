@@ -88,11 +88,9 @@ def test_waits_get_their_weakest_form() -> None:
 
 
 def test_macros_symbols_and_code_addresses_are_left_alone() -> None:
-    text = kernel("  twice v9\n  v_mov_b32_e32 v8, v9\n").replace(
-        ".text\n",
-        ".text\n.macro twice register\n  v_mov_b32_e32 \\register, v4\n  v_mov_b32_e32 \\register, v4\n.endm\n",
-        1,
-    )
+    line = "  v_mov_b32_e32 \\register, v4\n"
+    macro = f".text\n.macro twice register\n{line}{line}.endm\n"
+    text = kernel("  twice v9\n  v_mov_b32_e32 v8, v9\n").replace(".text\n", macro, 1)
     result = rewritten(text)
     assert line + line in result.after
     reasons = {one.reason for one in result.runs[0].excluded}
