@@ -62,6 +62,11 @@ class Agreement:
 def compare(gpu: str, wave: int, seed: int, count: int) -> Agreement:
     """Compare ``count`` random functions on one target."""
     texts = [random_function(f"f{index}", random.Random(f"{gpu}/{wave}/{seed}/{index}")) for index in range(count)]
+    return compare_texts(texts, gpu, wave, seed)
+
+
+def compare_texts(texts: list[IrText], gpu: str, wave: int, seed: int) -> Agreement:
+    """Compare given functions on one target."""
     device = compile_device(texts, gpu, wave)
     host = HostFunctions(texts)
     total = Agreement()
