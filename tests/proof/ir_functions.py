@@ -340,11 +340,10 @@ def random_function(name: str, rng: random.Random) -> IrText:
 
 def function_of(name: str, body: str, results: dict[int, str]) -> IrText:
     """A function with a given body; ``results`` maps numbers of results to values, the others are 0."""
+    whole = f"{{{', '.join(RESULTS)}}}"
     lines, previous = [body.rstrip()], "zeroinitializer"
     for index, value in results.items():
-        lines.append(
-            f"  %r{index} = insertvalue {{{', '.join(RESULTS)}}} {previous}, {RESULTS[index]} {value}, {index}"
-        )
+        lines.append(f"  %r{index} = insertvalue {whole} {previous}, {RESULTS[index]} {value}, {index}")
         previous = f"%r{index}"
     lines.append(f"  ret {whole} {previous}")
     return IrText(name, "\n".join(lines), frozenset())
