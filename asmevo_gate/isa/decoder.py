@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from asmevo_gate.isa import registers
 from asmevo_gate.isa.form_key import DPP_CONTROLS, FormKey, form_key
 from asmevo_gate.isa.instruction import Decoded, NotDecoded, Op, Operand, Role
+from asmevo_gate.isa.matrix_formats import has_matrix_formats, with_format_widths
 from asmevo_gate.isa.operand_check import misfit
 from asmevo_gate.isa.operand_text import Slot, Tokens, slot, split
 from asmevo_gate.isa.table import FormRow, Table, load_table
@@ -17,6 +20,9 @@ _NARROWED = {"VCC": "vcc_lo", "EXEC": "exec_lo"}
 _LINE_NAMES = {"FLAT_SCR": "flat_scratch"}
 _READ, _WRITE, _KEEP = Role.READ, Role.WRITE, Role.KEEP
 _ROLES = {"-": 0, "D": _WRITE, "U": _READ, "B": _READ | _WRITE, "K": _WRITE | _KEEP, "O": _WRITE | _KEEP}
+_RESULTS = frozenset("DBKO")
+_NO_RESULT = frozenset(("null", "off"))
+"""Operands that throw a result away."""
 _VARIANT_CLASSES = {"dpp": Op.DPP, "e64_dpp": Op.DPP, "sdwa": Op.SDWA, "vopd": Op.VOPD | Op.VALU}
 
 
@@ -119,13 +125,20 @@ class Isa:
         for name in tokens.modifiers:
             if name not in allowed and name not in _ANYWHERE and not (name.startswith("no") and name[2:] in allowed):
                 return self._refuse_modifier(text, tokens.mnemonic, key, name)
+        if "dim" in allowed and "dim" not in tokens.modifiers:
+            return NotDecoded(text, tokens.mnemonic, "no_form", f"'{tokens.mnemonic}' needs dim: on {self.target.name}")
         slots = [slot(operand) for operand in tokens.operands]
         suffixed = key.variant != "dpp" or tokens.mnemonic.endswith("_dpp")
-        for operand, one, kinds in zip(tokens.operands, slots, table.slots[row.slots], strict=True):
+        expected: Sequence[str] = table.slots[row.slots]
+        if has_matrix_formats(key.base):
+            expected = with_format_widths(expected, tokens.modifiers)
+        for operand, one, kinds, letter in zip(tokens.operands, slots, expected, row.roles, strict=True):
             if one.symbolic:
                 reason = f"'{operand}' needs a symbol that the file does not define"
                 return NotDecoded(text, tokens.mnemonic, "symbolic", reason)
             problem = one.problem or misfit(operand, one, kinds, self.wave_size, suffixed)
+            if not problem and letter in _RESULTS and not one.parts and operand not in _NO_RESULT:
+                problem = "a result needs a register"
             if problem:
                 return NotDecoded(text, tokens.mnemonic, "no_form", f"'{operand}': {problem}")
         return self._assemble(text, tokens, key, row, slots)

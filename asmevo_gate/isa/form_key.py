@@ -19,7 +19,8 @@ _SDWA_MODIFIERS = frozenset(("dst_sel", "dst_unused", "src0_sel", "src1_sel"))
 
 class FormKey(NamedTuple):
     """``variant`` is one of ``"" e32 e64 dpp e64_dpp sdwa vopd``; ``features`` a sorted, ``+``-joined part of
-    ``lds lwe ret tfe`` (modifiers that change what is read and written) or ``x`` / ``y`` for a half of a VOPD."""
+    ``lds lwe ret row_en tfe`` (modifiers that change what is read and written), or ``x`` / ``y`` for a half of a
+    VOPD."""
 
     base: str
     variant: str
@@ -41,7 +42,7 @@ def form_key(mnemonic: str, count: int, modifiers: dict[str, str]) -> FormKey:
 
 
 def _features(modifiers: dict[str, str]) -> str:
-    found: list[str] = [name for name in ("lds", "lwe", "tfe") if name in modifiers]
+    found: list[str] = [name for name in ("lds", "lwe", "row_en", "tfe") if name in modifiers]
     if _returns(modifiers):
         found.append("ret")
     return "+".join(sorted(found))

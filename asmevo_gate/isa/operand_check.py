@@ -14,6 +14,12 @@ _LANE_MASK = frozenset((1, 2))
 _LAST_LOW = 127
 _BANKS = frozenset("vas")
 _VCC = ((SPECIAL["vcc_lo"], 2),)
+_VCC_LO = ((SPECIAL["vcc_lo"], 1),)
+_MASK_HALVES = frozenset(SPECIAL[name] for name in ("vcc_lo", "vcc_hi", "exec_lo", "exec_hi"))
+
+
+def _or(widths: frozenset[int]) -> str:
+    return " or ".join(str(width) for width in sorted(widths))
 
 
 @cache
@@ -38,14 +44,23 @@ def misfit(text: str, one: Slot, kinds: str, wave_size: int, low_only: bool) -> 
             return f"a lane mask has {wave_size // 32} dwords in wave{wave_size}"
         return ""
     if not letters:
-        if widths and one.parts == _VCC and wave_size == 32:
-            return "the lane mask is vcc_lo in wave32"
+        if widths and widths <= _LANE_MASK and one.parts in (_VCC, _VCC_LO):
+            wanted = _VCC if wave_size == 64 else _VCC_LO
+            return (
+                ""
+                if one.parts == wanted
+                else f"the lane mask is vcc{'' if wave_size == 64 else '_lo'} in wave{wave_size}"
+            )
         return ""
     if not one.parts:
         if isinstance(one.value, int | float) and not letters & {"#", "="}:
             return "a number cannot stand here"
         return ""
+    if "[" in letters and text[0] != "[":
+        return "an address of several registers is a list here"
     start, length = one.parts[0]
+    if start in _MASK_HALVES and widths and length not in widths:
+        return f"{length} registers where the instruction takes {_or(widths)}"
     if start >= SPECIAL_START:
         return ""
     bank = "v" if start < VGPR.count else "a" if start < AGPR.start + AGPR.count else "s"
@@ -56,8 +71,7 @@ def misfit(text: str, one: Slot, kinds: str, wave_size: int, low_only: bool) -> 
     if low_only and "l" in letters and bank == "v" and start > _LAST_LOW:
         return "only v0 to v127 can be named here"
     if len(one.parts) == 1 and text[0] != "[" and widths and length not in widths:
-        expected = " or ".join(str(width) for width in sorted(widths))
-        return f"{length} registers where the instruction takes {expected}"
+        return f"{length} registers where the instruction takes {_or(widths)}"
     if one.half is not None and "." not in letters:
         return "a 16-bit half cannot be selected here"
     return _source_modifier(text, letters)

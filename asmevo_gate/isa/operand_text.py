@@ -268,7 +268,11 @@ def _list(text: str) -> Slot:
 
 def _value(text: str) -> Slot:
     if _NUMBER.match(text):
-        return Slot(value=int(text, 0) if not re.match(r"[-+]?0\d", text) else int(text, 8 if text.isdigit() else 10))
+        if not re.match(r"[-+]?0\d", text):
+            return Slot(value=int(text, 0))
+        if "8" in text or "9" in text:
+            return Slot(problem="a number with a leading zero is octal")
+        return Slot(value=int(text, 8))
     if _FLOAT.match(text):
         return Slot(value=float(text))
     number = evaluate(text)

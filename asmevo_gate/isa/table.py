@@ -37,7 +37,7 @@ class Table(msgspec.Struct, frozen=True):
     scheduling class). ``modifiers``: names that a form takes. ``slots``: per operand the kinds that it takes and
     the register widths in dwords, as ``"#-sv 1,2"`` (``v a s`` register files, ``#`` inline constant,
     ``=`` literal, ``-`` ``|`` ``~`` source modifiers neg, abs and sext, ``.`` 16-bit halves, ``l`` v0 to v127 only;
-    ``8/32`` is a width of wave32 alone).
+    ``[`` only as a list, ``8/32`` is a width of wave32 alone).
     """
 
     schema: str

@@ -167,6 +167,15 @@ def test_lane_masks_are_as_wide_as_the_wave() -> None:
         ("gfx942", "v_add_u32 v1, -v2, v3"),
         ("gfx942", "v_mov_b32 v[4:2], v0"),
         ("gfx942", "v_add_f32 v0, v1, v2 offen"),
+        ("gfx942", "v_add_f32 V0, v1, v2"),
+        ("gfx942", "s_mov_b64 s[0:1], vcc_lo"),
+        ("gfx942", "v_cmp_eq_f32_e32 vcc_lo, v1, v2"),
+        ("gfx942", "s_mov_b32 s0, 08"),
+        ("gfx1030", "image_sample v[0:3], v[4:5], s[8:15], s[16:19] dmask:0xf"),
+        ("gfx1200", "image_sample_b v0, v[2:3], s[8:15], s[16:19] dmask:0x1 dim:SQ_RSRC_IMG_1D"),
+        ("gfx1100", "v_add_f16_dpp v1, v200, v3 quad_perm:[0,1,2,3]"),
+        ("gfx1100", "v_wmma_f32_16x16x16_f16 v[0:3], v[8:15], v[16:23], v[0:3]"),
+        ("gfx1200", "v_swmmac_f32_16x16x32_f16 v[0:3], v[4:5], v[6:9], v10"),
     ],
 )
 def test_operands_that_do_not_fit_are_refused(target: str, text: str) -> None:
@@ -190,6 +199,18 @@ def test_operands_that_do_not_fit_are_refused(target: str, text: str) -> None:
         ("gfx1200", "global_atomic_add_u32 v1, v[2:3], v4, off th:TH_ATOMIC_RETURN", "v[2:4], exec_lo", "v1"),
         ("gfx1200", "global_load_dwordx2 v[0:1], v[2:3], off scope:SCOPE_SYS", "v[2:3], exec_lo", "v[0:1]"),
         ("gfx906", "v_readlane_b32 s1, v2, s3", "v2, s3", "s1"),
+        ("gfx942", "V_ADD_F32_E32 v0, v1, v2", "v[1:2], exec, mode", "v0"),
+        ("gfx942", "v_cmp_eq_f32 v1, v2", "v[1:2], exec, mode", "vcc"),
+        ("gfx1030", "v_cndmask_b32_dpp v1, v2, v3 quad_perm:[0,1,2,3] bound_ctrl:0", "v[2:3], vcc_lo, exec_lo", "v1"),
+        ("gfx1030", "image_atomic_add v[4:5], v6, s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_1D tfe",
+         "v[4:6], s[8:15], exec_lo", "v[4:5]"),
+        ("gfx1100", "image_msaa_load v[1:4], v[5:7], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D_MSAA",
+         "v[5:7], s[8:15], exec_lo", "v[1:4]"),
+        ("gfx1100", "exp mrt0 v1, v2, v3, v4 done row_en", "v[1:4], exec_lo, m0", "none"),
+        ("gfx1100", "v_add_f16 v1, v200, v3 quad_perm:[0,1,2,3] bound_ctrl:0", "v1, v3, v200, exec_lo, mode", "v1"),
+        ("gfx1250", "v_dual_add_f64 v[0:1], v[2:3], v[4:5] :: v_dual_mov_b32 v7, v9", "v[2:5], v9, exec_lo, mode",
+         "v[0:1], v7"),
+        ("gfx908", "v_accvgpr_read_b32 v46, a16", "a16, exec", "v46"),
     ],
 )  # fmt: skip
 def test_every_spelling_of_operands(target: str, text: str, reads: str, writes: str) -> None:
@@ -213,10 +234,26 @@ def test_every_spelling_of_operands(target: str, text: str, reads: str, writes: 
         ("gfx906", "v_dot4_i32_i8 v1, v2, v3, v4", Op.DOT | Op.VOP3P),
         ("gfx1030", "v_add_f32_dpp v1, v2, v3 row_shl:1", Op.DPP),
         ("gfx1200", "s_wait_loadcnt 0x0", Op.WAIT),
+        ("gfx1250", "s_set_pc_i64 s[0:1]", Op.BRANCH | Op.INDIRECT | Op.TERMINATOR),
+        ("gfx1250", "s_add_pc_i64 s[0:1]", Op.BRANCH | Op.INDIRECT | Op.TERMINATOR),
+        ("gfx1250", "s_swap_pc_i64 s[0:1], s[2:3]", Op.BRANCH | Op.INDIRECT | Op.CALL),
+        ("gfx1250", "s_call_i64 s[0:1], label", Op.BRANCH | Op.CALL),
     ],
 )
 def test_class_bits(target: str, text: str, classes: int) -> None:
     assert decoded(target, text).classes & classes == classes
+
+
+def test_calls_and_indexed_operands_are_fields() -> None:
+    assert decoded("gfx942", "s_swappc_b64 s[0:1], s[2:3]").is_call
+    assert not decoded("gfx942", "s_setpc_b64 s[0:1]").is_call
+    assert decoded("gfx1030", "v_movreld_b32 v1, v2").has_indexed
+    assert not decoded("gfx1030", "v_mov_b32 v1, v2").has_indexed
+
+
+def test_matrix_operands_are_as_wide_as_the_wave_says() -> None:
+    text = "v_wmma_f32_16x16x16_f16 v[0:3], v[8:15], v[16:23], v[0:3]"
+    assert set_name(decoded("gfx1100", text, 64).writes) == "v[0:3]"
 
 
 def test_the_encoding_of_a_bare_mnemonic_is_its_shortest() -> None:

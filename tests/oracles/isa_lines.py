@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 sys.path.append(str(HERE.parents[1] / "tools/isa_table"))
 
 if TYPE_CHECKING:
-    from agreement import Verdict
+    from agreement import KnownException, Verdict
     from descriptions import Descriptions
 
 
@@ -82,6 +82,13 @@ def compare(target: str, wave_size: int, lines: Iterable[str]) -> list[Verdict]:
 
     tools = llvm()
     return Comparison(tools.program, tools.descriptions, target, wave_size).run(lines)
+
+
+def known_exceptions() -> tuple[KnownException, ...]:
+    """What is known to differ, with the reasons."""
+    from agreement import known_exceptions
+
+    return known_exceptions()
 
 
 _COMMENT = re.compile(r";.*|//.*|/\*.*?\*/")

@@ -6,6 +6,7 @@ A difference counts as explained only when a rule of ``hand_rules.json`` or one 
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Iterable
@@ -36,12 +37,38 @@ UNAVAILABLE = re.compile(
 class Verdict(NamedTuple):
     """``kind``: ``equal``, ``explained`` (``detail`` names the rule), ``different``, ``not_decoded`` (LLVM accepts the
     line), ``refused`` (so does LLVM), ``lenient`` (LLVM rejects the line as unavailable, the package decodes it)
-    or ``rejected`` (LLVM rejects the operands for another reason)."""
+    ``rejected`` (LLVM rejects the operands for another reason), or ``exception`` (``detail`` names an entry of
+    ``exceptions.json``)."""
 
     target: str
     text: str
     kind: str
     detail: str = ""
+
+
+class KnownException(NamedTuple):
+    """An entry of ``exceptions.json``: lines on which the two sides are known to differ, with the reason."""
+
+    name: str
+    kinds: tuple[str, ...]
+    error: str
+    text: str
+    reason: str
+
+    def covers(self, verdict: Verdict) -> bool:
+        """True when the verdict is of this exception."""
+        return bool(
+            verdict.kind in self.kinds and re.search(self.error, verdict.detail) and re.search(self.text, verdict.text)
+        )
+
+
+def known_exceptions() -> tuple[KnownException, ...]:
+    """The entries of the file, in its order."""
+    document = json.loads(Path(__file__).with_name("exceptions.json").read_text())
+    return tuple(
+        KnownException(row["name"], tuple(row["kinds"]), row["error"], row["text"], row["reason"])
+        for row in document["exceptions"]
+    )
 
 
 class Comparison:
@@ -56,10 +83,20 @@ class Comparison:
         self.machine = target if wave_size == default else f"{target},+wavefrontsize{wave_size}"
         self.isa: Isa = isa_for(self.target, wave_size)
         self._rules = HandRules.load()
+        self._exceptions = known_exceptions()
 
     def run(self, lines: Iterable[str]) -> list[Verdict]:
         """A verdict for each line."""
-        return [self._judge(text, assembled) for text, assembled in assemble(self.program, self.machine, lines)]
+        return [
+            self._except(self._judge(text, assembled))
+            for text, assembled in assemble(self.program, self.machine, lines)
+        ]
+
+    def _except(self, verdict: Verdict) -> Verdict:
+        for known in self._exceptions:
+            if known.covers(verdict):
+                return verdict._replace(kind="exception", detail=known.name)
+        return verdict
 
     def _judge(self, text: str, assembled: Assembled) -> Verdict:
         ours = self.isa.decode(text)

@@ -119,7 +119,7 @@ def _merge(
         form.read &= read
     form.modifiers |= tokens.modifiers.keys()
     for position, text in enumerate(tokens.operands):
-        for _, length in slot(text).parts:
+        for _, length in slot(text).parts if text[0] != "[" else ():
             form.widths[position].add((length, wave))
 
 

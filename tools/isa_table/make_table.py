@@ -45,10 +45,7 @@ GENERATIONS = (
 """Targets whose texts are the candidates for all: gfx1151 and gfx1201 have no text that none of these has."""
 SCHEMA = "asmevo-gate/instructions/3"
 _SOURCES = [
-    *(
-        Path(__file__).with_name(name).read_bytes()
-        for name in ("forms.py", "probes.py", "make_table.py", "llvm_tables.cpp")
-    ),
+    *(Path(__file__).with_name(name).read_bytes() for name in ("forms.py", "probes.py", "llvm_tables.cpp")),
     *((ROOT / "asmevo_gate/isa" / name).read_bytes() for name in ("form_key.py", "operand_text.py")),
 ]
 """What the kept forms depend on, as it was when the program started."""
@@ -201,7 +198,7 @@ def rows_of(
         roles = "".join(form.roles)
         written, read = set(form.written or ()), set(form.read or ())
         roles, read = rules.apply(target, key, roles, opcodes, read, descriptions)
-        if key.base in half_results and roles[:1] == "D" and rules.keeps_high_half(target):
+        if key.base in half_results and roles[:1] in ("D", "O") and rules.keeps_high_half(target):
             roles = "K" + roles[1:]
         taken, letters_of = _as_encoded(key, form, forms)
         slots = tuple(
@@ -231,11 +228,13 @@ def _as_encoded(key: FormKey, form: Form, forms: dict[FormKey, Form]) -> tuple[s
     tried on a bare line shows only that one of the mnemonics of its kind has an encoding with that modifier."""
     letters = [set(kinds) for kinds in form.letters]
     for kinds, low in zip(letters, form.low_only, strict=True):
-        if low and key.variant in ("e32", "dpp"):
+        if low and (key.variant in ("e32", "dpp") or (not key.variant and key._replace(variant="e64") not in forms)):
             kinds.add("l")
     for _, text in form.samples:
         if "::" not in text:
-            for kinds, operand in zip(letters, split(text).operands, strict=True):
+            for position, (kinds, operand) in enumerate(zip(letters, split(text).operands, strict=True)):
+                if operand[0] == "[" and not form.widths[position]:
+                    kinds.add("[")
                 if kinds and slot(operand).value is not None:
                     kinds.add("#")
     if key.variant or not key.base.startswith("v_"):

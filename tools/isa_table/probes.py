@@ -19,7 +19,7 @@ class Kind(NamedTuple):
 
     family: str
     variant: str
-    count: int
+    count: int  # type: ignore[assignment]  # shadows tuple.count
     names: tuple[int, ...]
     register_classes: tuple[str | None, ...]
 
