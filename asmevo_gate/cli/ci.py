@@ -231,13 +231,16 @@ def _series(here: Path, job: Job | None, compared: Comparison, suggestions: list
 
 def _write_reports(run: _Run, job: Job | None, compared: Comparison, here: Path, directory: Path) -> None:
     from asmevo_gate.cli.checking import settings_outputs
-    from asmevo_gate.report.directory import directory_outputs, write_patches
+    from asmevo_gate.report.directory import directory_outputs, refuse_links, write_patches
     from asmevo_gate.report.formats import renderer
     from asmevo_gate.report.writing import write_outputs
 
     report, context = run.checked.report, run.context
     outputs = directory_outputs(directory)
-    write_outputs([*outputs, *settings_outputs(run.settings)], report, context)
+    besides = settings_outputs(run.settings)
+    for output in besides:
+        refuse_links(Path(output.path), run.settings.root)
+    write_outputs([*outputs, *besides], report, context)
     write_patches(directory, run.series.files)
     click.echo(renderer("terminal")(report, context), nl=False)
     if job is not None and job.system == "github":

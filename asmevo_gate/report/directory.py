@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,13 +41,31 @@ def write_patches(directory: Path, patches: Iterable[str]) -> None:
         write_text(directory / PATCHES / f"{number:04}.patch", patch)
 
 
+def refuse_links(path: Path, root: Path) -> None:
+    """Refuse a place below ``root`` that a symbolic link leads to: the checkout of a CI job has links that the change
+    under check may have brought, and a report must not be written where they point.
+
+    Raises:
+        GateError: a directory on the way from ``root`` to ``path`` is a symbolic link.
+    """
+    place = Path(os.path.normpath(root / path))
+    if not place.is_relative_to(root):
+        return
+    for inner in (place, *place.parents):
+        if inner == root:
+            return
+        if inner.is_symlink():
+            raise GateError("reports are not written through a symbolic link", "remove the link", file=str(inner))
+
+
 def clear_directory(directory: Path) -> None:
     """Remove the reports and patches of an earlier run, so that a run that fails leaves none that look like its own.
     Other files stay.
 
     Raises:
-        GateError: a file cannot be removed.
+        GateError: a file cannot be removed, or the directory is a symbolic link.
     """
+    refuse_links(directory / PATCHES, Path.cwd())
     patches = sorted((directory / PATCHES).glob("*.patch")) if (directory / PATCHES).is_dir() else []
     _remove([*(directory / name for name in NAMES.values()), *patches])
 

@@ -242,3 +242,19 @@ def test_an_answer_that_no_forge_gives_is_a_failure_of_posting_and_no_verdict(jo
     assert done.returncode == 1
     assert "posting failed" in done.stderr
     assert report(job)["verdict"] == "fail"
+
+
+@pytest.mark.parametrize("link", ["asmevo-reports", "asmevo-reports/patches", "out"])
+def test_nothing_is_written_or_removed_through_a_link_of_the_change(job: Job, tmp_path: Path, link: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in ("junit.xml", "gate.json", "0001.patch"):
+        (outside / name).write_text("precious")
+    job.change({".asmevo-gate.yaml": "reports: {json: out/gate.json}\n"}, "main")
+    (job.root / link).parent.mkdir(exist_ok=True)
+    (job.root / link).symlink_to(outside)
+    done = job.ci(**job.merge_request())
+    assert done.returncode == 2 and "symbolic link" in done.stderr
+    assert {path.name: path.read_text() for path in outside.iterdir()} == dict.fromkeys(
+        ("junit.xml", "gate.json", "0001.patch"), "precious"
+    )
