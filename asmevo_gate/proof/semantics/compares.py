@@ -46,7 +46,7 @@ def _always(value: int) -> Relation:
     return lambda call, a, b: call.terms.const(value, 1)
 
 
-def _float_relations(kind: str) -> dict[str, Relation]:
+def float_relations(kind: str) -> dict[str, Relation]:
     """All sixteen; each is a function of equal, less and unordered, which see denormals as MODE says."""
 
     def basic(name: str) -> Relation:
@@ -87,7 +87,7 @@ def _register() -> None:
             for name, relation in relations.items():
                 operation(f"v_cmp_{name}_{kind} v_cmpx_{name}_{kind}", "mask", f"{kind} {kind}")(_meaning(relation))
         kind = f"f{width}"
-        for name, relation in _float_relations(kind).items():
+        for name, relation in float_relations(kind).items():
             operation(f"v_cmp_{name}_{kind} v_cmpx_{name}_{kind}", "mask", f"{kind} {kind}")(_meaning(relation))
         operation(f"v_cmp_class_{kind} v_cmpx_class_{kind}", "mask", f"{kind} u32")(_class_meaning(kind))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from asmevo_gate.proof.operations import Call, Meaning, operation
 from asmevo_gate.proof.semantics import bits, integer
-from asmevo_gate.proof.semantics.compares import integer_relations, less, less_signed, swapped
+from asmevo_gate.proof.semantics.compares import float_relations, integer_relations, less, less_signed, swapped
 from asmevo_gate.proof.semantics.floats import flip_sign, of
 from asmevo_gate.proof.semantics.integer import borrow_subtract, carry_add, high_product
 from asmevo_gate.proof.terms import Term
@@ -395,6 +395,9 @@ def _register_floats() -> None:
     operation("s_min_num_f32", kind, pair)(of("fmin_num", kind))
     operation("s_fmac_f32", kind, pair, accumulates=True)(of("ffma", kind))
     operation("s_fmamk_f32 s_fmaak_f32", kind, "f32 f32 f32")(of("ffma", kind))
+    for name, relation in float_relations(kind).items():
+        if name not in ("f", "t", "tru"):
+            operation(f"s_cmp_{name}_f32", "scc", pair)(relation)
     for name in ("trunc", "ceil", "rndne", "floor"):
         operation(f"s_{name}_f32", kind, kind)(of(f"f{name}", kind))
     for base, result, source, name in (
