@@ -91,6 +91,8 @@ class GateJudge:
         if isinstance(result, Assembled):
             return ""
         if isinstance(result, AssemblyErrors):
+            if result.newer or all(message.limit_of_tool for message in result.messages):
+                return None  # the assembler is too old for the file: it cannot say anything
             first = result.messages[0]
             return f"line {first.line}: {first.text}"
         return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from asmevo_gate.analysis.regions import Region, exclusion
+from asmevo_gate.analysis.side_effects import is_timing
 from asmevo_gate.cost.timing import timing_for
 from asmevo_gate.errors import GateError
 from asmevo_gate.isa.instruction import Decoded
@@ -249,12 +250,18 @@ class Chain:
         if before is None:
             kept = []
             for one in candidates:
-                if _only_old_instructions(one):
+                if self._only_old_instructions(one):
                     kept.append(one)
                 else:
                     rejected.append(Rejection(one, "assembler", "no assembler is at hand that confirms the new forms"))
             return kept, "static"
         return self._confirmed(candidates, rejected), "compile"
+
+    def _only_old_instructions(self, one: Candidate) -> bool:
+        """True when every instruction but waits, padding and hints was there before."""
+        old = {item.statement.text for item in one.region.instructions}
+        pairs = zip(one.texts, self._new[id(one)], strict=True)
+        return all(text in old or is_timing(decoded) for text, decoded in pairs)
 
     def _confirmed(self, candidates: list[Candidate], rejected: list[Rejection]) -> list[Candidate]:
         words = self.judge.assembles(self._made(candidates))
@@ -275,11 +282,6 @@ def _note(failed: tuple[RejectionClass, str] | None, one: Candidate, rejected: l
 
 def _decoded_of(one: Candidate) -> set[str]:
     return {item.decoded.text for item in one.region.instructions if item.decoded is not None}
-
-
-def _only_old_instructions(one: Candidate) -> bool:
-    old = {item.statement.text for item in one.region.instructions}
-    return old.issuperset(one.texts)
 
 
 def _unproved(proof: Proof) -> tuple[RejectionClass, str] | None:

@@ -116,11 +116,11 @@ def _register_edges(situation: Situation, found: Dependences) -> None:
 
 
 def _dead_scc_writes(situation: Situation) -> set[int]:
-    """Instructions whose SCC nobody reads: they may change places, if only not into a pair that uses SCC."""
+    """Instructions that touch SCC only to write what nobody reads: they may change places, if only not into a pair that uses SCC."""
     return {
         number
         for number, (one, live) in enumerate(zip(situation.decoded, situation.live_after, strict=True))
-        if one.writes & SCC and not live & SCC
+        if one.writes & SCC and not one.reads & SCC and not live & SCC
     }
 
 

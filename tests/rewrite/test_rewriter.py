@@ -128,3 +128,14 @@ def test_compiled_kernels_stay_equal_and_clean_and_a_second_run_finds_nothing(gp
         if one.alone:
             assert not judge.findings(alone) - judge.findings(old)
         assert one.proof.proved
+
+
+def test_orders_keep_carries_with_what_sets_them() -> None:
+    body = (
+        "  s_or_b32 s8, s4, 2\n  s_add_u32 s10, s4, s5\n  s_addc_u32 s11, s5, s4\n  s_or_b32 s9, s8, 4\n"
+        "  v_add_u32_e32 v9, s11, v4\n  v_exp_f32_e32 v10, v9\n  v_add_f32_e32 v8, v10, v5\n  v_add_u32_e32 v8, s9, v8\n"
+    )
+    for gpu in ("gfx90a", "gfx1100"):
+        spelled = body.replace("v_add_u32", "v_add_nc_u32") if gpu == "gfx1100" else body
+        result = rewritten(kernel(spelled, gpu), gpu)
+        assert not [one for one in result.rewrites if one.class_ in ("refuted", "constraint")]
