@@ -34,6 +34,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TextIO
 
+import msgspec
 import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -48,7 +49,7 @@ from asmevo_gate.gate.file_check import CheckedProgram, check_text
 from asmevo_gate.gate.findings import findings_of
 from asmevo_gate.gate.inputs import InputText, input_texts
 from asmevo_gate.gate.target_choice import Configuration, named_target
-from asmevo_gate.isa.targets import Target, parse_target
+from asmevo_gate.isa.targets import Target, obsolete_name, parse_target
 from asmevo_gate.source.options import SourceOptions
 from asmevo_gate.source.parser import parse_source
 from asmevo_gate.source.recognise import recognise
@@ -56,6 +57,8 @@ from asmevo_gate.source.symbols import predefined_symbols
 from asmevo_gate.verify.assembler import Assembled, AssemblyErrors
 
 SECONDS = 180
+_OLD_TARGET = re.compile(r"(\.amdgcn_target[ \t]+\"[^\"\n]*?)(gfx[0-9a-f]+)")
+"""LLVM is given the released name of a GPU (gfx942 for gfx940 and gfx941), as the gate takes it."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,8 @@ def _options(job: Job, way: Configuration) -> SourceOptions:
 
 def _llvm_text(job: Job, text: str, way: Configuration, outcome: Outcome) -> bool:
     source = parse_source(job.path, text, _options(job, way))
+    released = _OLD_TARGET.sub(lambda match: f"{match[1]}{obsolete_name(match[2]) or match[2]}", source.text)
+    source = msgspec.structs.replace(source, text=released)
     start = _children()
     result = assemble_source(source, way)
     outcome.llvm_seconds = _children() - start
