@@ -58,8 +58,8 @@ class FallsOff(Rule):
                 )
 
 
-_CODE_END = 0xBF9F0000
-"""The machine word of s_code_end, with which compilers pad code for the instruction prefetcher."""
+_PADDING = frozenset(text for word in (0xBF9F0000, 0xBF800000) for text in (str(word), hex(word)))
+"""Machine words of s_code_end and s_nop 0, with which compilers pad code for the instruction prefetcher."""
 
 
 def _last_before_padding(kernel: Function, index: int) -> Instruction:
@@ -70,7 +70,7 @@ def _last_before_padding(kernel: Function, index: int) -> Instruction:
 
 
 def _is_padding(instruction: Instruction) -> bool:
-    """``.fill COUNT, 4, s_code_end``."""
+    """``.fill COUNT, 4, WORD`` with one of the words that pad."""
     statement = instruction.statement
     parts = [part.strip() for part in statement.rest.split(",")]
-    return statement.name == ".fill" and len(parts) == 3 and parts[2] in (str(_CODE_END), hex(_CODE_END))
+    return statement.name == ".fill" and len(parts) == 3 and parts[2] in _PADDING
