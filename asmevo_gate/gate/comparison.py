@@ -18,9 +18,9 @@ def mark_new(findings: Iterable[Finding], known: Iterable[str]) -> tuple[Finding
     )
 
 
-def metric_delta(head: Metrics, base: Metrics) -> dict[str, float]:
+def metric_delta(head: Metrics, base: Metrics) -> dict[str, int | float]:
     """``head - base`` of each metric that both sides know; an interval counts by its middle."""
-    delta = {}
+    delta: dict[str, int | float] = {}
     for name in Metrics.__struct_fields__:
         now, then = _number(getattr(head, name)), _number(getattr(base, name))
         if now is not None and then is not None:

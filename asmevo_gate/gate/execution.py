@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from asmevo_gate.changes.model import Change
@@ -25,6 +25,8 @@ from asmevo_gate.gate.file_task import (
     Task,
     TimedOut,
     attempt,
+    decode_outcome,
+    encode,
     make_setup,
     make_task,
 )
@@ -203,6 +205,9 @@ def _is_sent(pending: list[Pending], execution: Execution) -> bool:
 def _checked_here(one: Pending, files: SideFiles, settings: Settings, request: Request) -> Answer:
     recorded = RecordedFiles(files)
     outcome = attempt(lambda: check_change(one.change, recorded, settings, request), one.task.seconds)
+    # Through a message like any other answer: a whole number where the contract has a fraction comes out the same.
+    with suppress(*CANNOT_BE_SENT):
+        outcome = decode_outcome(encode(outcome))
     return Answer(one, outcome, tuple(recorded.asked.values()))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from asmevo_gate.analysis.reachability import subroutines_of_computed_calls
@@ -84,7 +84,7 @@ def check_program(
     modelled = sum(
         1 for function in program.functions for instruction in function.instructions if instruction.decoded is not None
     )
-    return CheckedProgram(program, kernels, violations, tuple(_unknown(program)), total, modelled)
+    return CheckedProgram(program, kernels, violations, tuple(_unknown(program, kernels)), total, modelled)
 
 
 def parsed_program(
@@ -115,7 +115,7 @@ def _violations(rules: list[Rule], file_facts: FileFacts) -> Iterator[FoundViola
                 yield FoundViolation(rule, violation, facts.kernel.name)
 
 
-def _unknown(program: Program) -> Iterator[Unknown]:
+def _unknown(program: Program, kernels: Iterable[KernelFacts]) -> Iterator[Unknown]:
     """What the program holds that no analysis can see through; each entry makes the verdict "not checked"."""
     for problem in program.source.problems:
         yield Unknown(problem.place.file, problem.place.line, "", problem.message)
@@ -133,6 +133,10 @@ def _unknown(program: Program) -> Iterator[Unknown]:
         for run in subroutines_of_computed_calls(function):
             statement = function.instructions[run[0].first].statement
             reason = "subroutines from here on are only reached by calls, which are not followed"
+            yield Unknown(statement.place.file, statement.place.line, statement.text, reason)
+    for facts in kernels:
+        for index, reason in facts.pending.unknown_waits:
+            statement = facts.kernel.instructions[index].statement
             yield Unknown(statement.place.file, statement.place.line, statement.text, reason)
 
 

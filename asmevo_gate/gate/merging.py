@@ -39,10 +39,10 @@ def read_report(content: bytes, name: str) -> NamedReport:
         if schema != SCHEMA:
             raise UsageError(f"the report has schema '{schema}', expected '{SCHEMA}'", _MAKE, name)
         report = msgspec.json.decode(content, type=Report)
-        given = msgspec.json.decode(content)
+        given, understood = msgspec.json.decode(content), msgspec.json.decode(msgspec.json.encode(report))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"the report is malformed: {error}", _MAKE, name) from error
-    if msgspec.to_builtins(report) != given:
+    if understood != given:
         raise UsageError(
             "the report has fields that this version does not know, or lacks some",
             "merge with the version of asmevo-gate that made it",

@@ -37,7 +37,8 @@ _AHEAD = 2
 def in_processes(pending: list[Pending], setup: Setup, files: SideFiles, processes: int) -> Iterator[Answer]:
     """Check files in so many processes, the largest first; answers come in any order.
 
-    When a process ends without an answer, each file that was under way is tried once more in a process of its own.
+    When a process ends without an answer, the files that were under way are tried once more, one at a
+    time.
     """
     message = encode(setup)
     queue = deque(sorted(pending, key=lambda one: -size_of(one.change)))
@@ -49,17 +50,36 @@ def in_processes(pending: list[Pending], setup: Setup, files: SideFiles, process
 
 
 def tried_again(suspects: list[Pending], setup: bytes, files: SideFiles) -> Iterator[Answer]:
-    """Each file in a process of its own; one whose process is lost too is :class:`Lost`."""
-    for one in suspects:
+    """One file at a time, so that the one whose process is lost again is the one to blame: it is :class:`Lost`."""
+    queue = deque(suspects)
+    while queue:
         again: list[Pending] = []
         with process_pool(1) as pool:
-            yield from _workers(pool, setup, 1).answers(deque([one]), files, again)
+            yield from _workers(pool, setup, 1).answers(queue, files, again)
         for lost in again:
             yield Answer(lost, Lost("the process that checked it was killed, twice (out of memory?)"))
 
 
 def _workers(pool: ProcessPoolExecutor, setup: bytes, ahead: int) -> Workers:
-    return Workers(lambda task: pool.submit(work, setup, task), ahead, (BrokenProcessPool,))
+    def submit(task: bytes) -> Future[bytes]:
+        with _without_interrupts():
+            return pool.submit(work, setup, task)
+
+    return Workers(submit, ahead, (BrokenProcessPool,))
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C waits until the body ends, and processes that are started in it never get one: it is for the parent, which
+    ends its workers."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _own(data: bytes) -> tuple[Outcome, bool]:
@@ -129,7 +149,7 @@ def process_pool(processes: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _start_worker() -> None:
-    """Ctrl-C is for the parent, which ends its workers; and a worker whose parent is gone ends by itself."""
+    """A worker does not hear Ctrl-C, and ends when its parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

@@ -122,7 +122,7 @@ class KernelReport(msgspec.Struct, frozen=True):
     gpu: str
     metrics: Metrics
     base: Metrics | None = None
-    delta: dict[str, float] | None = None
+    delta: dict[str, int | float] | None = None
     """``head - base`` for each metric known on both sides; intervals by their middle."""
     blocks: tuple[BlockReport, ...] = ()
 

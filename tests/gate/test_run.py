@@ -112,6 +112,15 @@ def test_an_instruction_that_the_gate_does_not_know_is_no_pass(repository: Path)
     assert report.coverage.instructions == report.coverage.modelled + 1
 
 
+def test_a_wait_for_a_count_that_is_not_known_is_no_pass(repository: Path) -> None:
+    edit(repository, "s_waitcnt vmcnt(0)", "s_waitcnt NOT_DEFINED_HERE")
+    report = run_staged(repository)
+    assert report.verdict == "not_checked"
+    assert [(one.text, one.reason.endswith("is not known")) for one in report.coverage.unknown] == [
+        ("s_waitcnt NOT_DEFINED_HERE", True)
+    ]
+
+
 def test_a_suppression_needs_a_reason_and_a_finding(repository: Path) -> None:
     edit(repository, WAIT, "  ; asmevo: ignore[wait.vmcnt.raw] the data is known to be there\n" + NO_WAIT)
     assert run_staged(repository).verdict == "pass"
