@@ -16,7 +16,8 @@ class VgprUnder(Rule):
 
     What it does:
         Compares every VGPR that the instructions name with what .amdhsa_next_free_vgpr (and .amdhsa_accum_offset)
-        allocate, rounded up to the granule of the hardware. A register inside the rounding is only a warning.
+        allocate, rounded up to the granule of the hardware. A register inside the rounding is only a warning, and so is
+        one beyond the accumulation offset that the wave owns all the same, in a kernel without AGPRs.
     Why it matters:
         A register beyond the allocation belongs to another wave, or is the accumulation file: the kernel overwrites
         a neighbour's data, or reads it.
@@ -49,12 +50,19 @@ class VgprUnder(Rule):
         beyond = first_use_from(facts.kernel, VGPR, limit)
         if beyond is not None:
             instruction, number = beyond
+            own = _in_accumulation_part(facts)
+            name, most = register_name(VGPR.start + number), resources.used.vgprs
             yield Violation(
                 place=instruction.statement.place,
                 frames=instruction.statement.frames,
-                message=f"{register_name(VGPR.start + number)} is used, but the descriptor gives the wave only v0 to "
-                f"v{limit - 1} (next_free_vgpr {declared}, granule included)",
-                repair=f"set .amdhsa_next_free_vgpr to at least {resources.used.vgprs}",
+                message=f"{name} lies beyond .amdhsa_accum_offset {declared}, in the part for AGPRs; the kernel uses none, "
+                "so it reaches a register of its own"
+                if own
+                else f"{name} is used, but the descriptor gives the wave only v0 to v{limit - 1} (granule included)",
+                repair=f"set .amdhsa_accum_offset to {(most + 3) // 4 * 4}"
+                if own
+                else f"set .amdhsa_next_free_vgpr to at least {most}",
+                severity="warning" if own else None,
             )
             return
         inside = first_use_from(facts.kernel, VGPR, declared)
@@ -68,3 +76,11 @@ class VgprUnder(Rule):
                 repair=f"set .amdhsa_next_free_vgpr to {resources.used.vgprs}",
                 severity="warning",
             )
+
+
+def _in_accumulation_part(facts: KernelFacts) -> bool:
+    """The VGPRs beyond the accumulation offset are allocated to the wave, and no AGPR shares them."""
+    descriptor, used = facts.kernel.descriptor, facts.resources.used
+    if descriptor is None or used.agprs or "accum_offset" not in descriptor.values:
+        return False
+    return used.vgprs <= (descriptor.values.get("next_free_vgpr") or 0)
