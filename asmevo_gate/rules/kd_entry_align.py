@@ -8,7 +8,7 @@ from asmevo_gate.program.model import Program
 from asmevo_gate.rules.facts import FileFacts
 from asmevo_gate.rules.kernel_examples import kernel_text
 from asmevo_gate.rules.rule import Example, Rule, Violation
-from asmevo_gate.source.statement import Kind, Statement
+from asmevo_gate.source.statement import Kind, Place, Statement
 
 _ENTRY = 256
 """Bytes: the hardware takes bits 47:8 of the entry address (COMPUTE_PGM_LO)."""
@@ -60,7 +60,7 @@ class EntryAlign(Rule):
             )
 
 
-def _not_aligned(program: Program, entries: dict[object, Statement]) -> Iterable[Statement]:
+def _not_aligned(program: Program, entries: dict[Place, Statement]) -> Iterable[Statement]:
     aligned: dict[str, bool] = {}
     for statement in program.source.statements:
         if statement.kind in (Kind.INSTRUCTION, Kind.DATA):
