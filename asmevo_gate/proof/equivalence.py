@@ -298,13 +298,17 @@ class Prover:
                 values = wavefronts.value(variable.data, variable.width).copy()
                 values[:] = np.uint64(model[variable.data])
                 wavefronts.set(variable.data, values)
-        evaluation = Evaluation(wavefronts, payloads=False)
-        place = _first_difference(evaluation, goal)
-        if place is not None:
-            return self._refutation(goal, name, evaluation, place)
+        many = Wavefronts(_MANY_WAVES, self.wave_size, self.options.seed + 1, lane_active=self.options.lane_active)
+        for tried in (wavefronts, many):
+            evaluation = Evaluation(tried, payloads=False)
+            place = _first_difference(evaluation, goal)
+            if place is not None:
+                return self._refutation(goal, name, evaluation, place)
         return Proof("not_proved", f"{name}: the solver finds a difference that depends on what is not modelled")
 
 
+_MANY_WAVES = 256
+"""Wavefronts tried when the solver finds a difference that its model alone does not show."""
 _VECTOR_MEMORY = re.compile(r"(global|flat|buffer|tbuffer|scratch|ds|image|exp)(_| )")
 _SOLVER_NODES = 20_000
 """Distinct terms of one question above which the solver is not asked."""

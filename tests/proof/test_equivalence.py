@@ -164,3 +164,11 @@ def test_a_quick_yes_or_no_agrees_with_the_full_answer() -> None:
         before = prover.execute(decode(old))
         after = prover.follow(before, decode(new))
         assert prover.accepts(before, after, EVERYTHING) == prover.compare(before, after, EVERYTHING).proved
+
+
+def test_a_rare_scalar_difference_is_found() -> None:
+    """Only a NaN tells these apart, and a wavefront has one value of a scalar register."""
+    proof = prove("s_cmp_nlt_f32 s0, s1", "s_cmp_ge_f32 s0, s1", gpu="gfx1200")
+    assert proof.answer == "refuted"
+    assert proof.counterexample is not None
+    assert proof.counterexample.lane is None or proof.counterexample.register == "scc"
