@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asmevo_gate.constraints.explanation import message, repair
+from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
