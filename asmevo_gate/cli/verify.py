@@ -44,6 +44,7 @@ def command(old: Path, new: Path, gpu: str | None, rocm: str, format_: str, nan_
     from asmevo_gate.proof.equivalence import ProofOptions
     from asmevo_gate.proof.timing import memory_waits
 
+    _require_numpy()
     texts = {path: _read(path) for path in (old, new)}
     target = _target(texts, gpu)
     programs = [_program(path, texts[path], target) for path in (old, new)]
@@ -55,6 +56,18 @@ def command(old: Path, new: Path, gpu: str | None, rocm: str, format_: str, nan_
     comparison = compare_programs(programs[0], programs[1], (memory_waits, hazards), options)
     click.echo(_as_json(comparison) if format_ == "json" else _as_text(comparison, new))
     return 0 if comparison.answer == "proved" else 1
+
+
+def _require_numpy() -> None:
+    """Counterexamples are looked for with numpy; without it a difference could not be told from equality in time.
+
+    Raises:
+        UsageError: numpy is not installed.
+    """
+    try:
+        import numpy  # noqa: F401
+    except ImportError as error:
+        raise UsageError("verify needs numpy", "install it with: pip install 'asmevo-gate[rewrite]'") from error
 
 
 def _read(path: Path) -> str:

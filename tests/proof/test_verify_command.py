@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,11 @@ def test_commuted_floats_need_the_option(tmp_path: Path) -> None:
     new = KERNEL.replace("v_mul_f32_e32 v3, v2, v1", "v_mul_f32_e32 v3, v1, v2")
     assert verify(tmp_path, KERNEL, new) == 1
     assert verify(tmp_path, KERNEL, new, "--nan-payloads", "any") == 0
+
+
+def test_a_missing_library_exits_2_and_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert verify(tmp_path, KERNEL, KERNEL) == 2
+    assert "pip install" in capsys.readouterr().err
