@@ -16,7 +16,11 @@ from pathlib import Path
 import pytest
 
 from asmevo_gate.changes import named_files
+from asmevo_gate.changes.model import Change
 from asmevo_gate.errors import GateError, UsageError
+from asmevo_gate.gate import execution as execution_module
+from asmevo_gate.gate import file_task
+from asmevo_gate.gate.change_check import FileResult, SideFiles, check_change
 from asmevo_gate.gate.cluster import scheduler_address
 from asmevo_gate.gate.execution import Execution
 from asmevo_gate.gate.picture import KernelPicture
@@ -124,17 +128,37 @@ def test_a_file_whose_process_is_killed_again_is_named_and_the_run_is_an_error(t
     assert exit_code(report.verdict, report.execution, allow_not_checked=True) == 2
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_file_that_takes_too_long_is_named_and_the_others_are_checked(tmp_path: Path, jobs: int) -> None:
-    write_kernels(tmp_path, 2)
-    (tmp_path / "long.s").write_text(kernel("long", 0, repeat=100_000))
-    report = named(tmp_path, Execution(jobs=jobs, seconds=6))
+def check_timed_out(report: Report) -> None:
     assert report.execution == "timed_out"
     assert [one.file for one in report.coverage.unknown] == ["long.s"]
     assert "limit of" in report.coverage.unknown[0].reason
     assert [one.kernel for one in report.findings if one.rule == "wait.vmcnt.raw"] == ["k1"]
     assert exit_code(report.verdict, report.execution, allow_not_checked=True) == 2
+
+
+def test_a_file_that_takes_too_long_is_named_and_the_others_are_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_kernels(tmp_path, 2)
+    (tmp_path / "long.s").write_text(kernel("long", 0))
+
+    def check(change: Change, files: SideFiles, settings: Settings, request: Request) -> FileResult:
+        if change.path == "long.s":
+            time.sleep(60)
+        with file_task.time_limit(0):
+            return check_change(change, files, settings, request)
+
+    named(tmp_path, Execution())  # loads the tables, so that the time below is that of the files
+    monkeypatch.setattr(execution_module, "check_change", check)
+    check_timed_out(named(tmp_path, Execution(seconds=4)))
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_a_file_that_takes_too_long_ends_in_a_process_too(tmp_path: Path) -> None:
+    write_kernels(tmp_path, 2)
+    many = ".rept 1900000\n  v_add_u32_e32 v1, v1, v1\n.endr"
+    (tmp_path / "long.s").write_text(kernel("long", 0, body=many))
+    check_timed_out(named(tmp_path, Execution(jobs=2, seconds=8)))
 
 
 def test_the_error_of_the_first_file_ends_the_run_in_any_execution(tmp_path: Path) -> None:
@@ -186,7 +210,7 @@ def test_an_interrupted_run_writes_nothing_and_leaves_no_process(tmp_path: Path)
     time.sleep(0.2)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (2, b"asmevo-gate: interrupted; nothing was decided\n")
+    assert (process.returncode, said.strip()) == (2, b"asmevo-gate: interrupted; nothing was decided")
     assert not (tmp_path / "report.json").exists()
     assert not [pid for pid in workers if b"spawn_main" in _command(pid)]
 
