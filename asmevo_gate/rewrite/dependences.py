@@ -116,7 +116,7 @@ def _register_edges(situation: Situation, found: Dependences) -> None:
 
 
 def _dead_scc_writes(situation: Situation) -> set[int]:
-    """Instructions that touch SCC only to write what nobody reads: they may change places, if only not into a pair that uses SCC."""
+    """Instructions that only write SCC, for nobody: they may change places, if not into a pair that uses SCC."""
     return {
         number
         for number, (one, live) in enumerate(zip(situation.decoded, situation.live_after, strict=True))

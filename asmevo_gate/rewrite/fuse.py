@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from asmevo_gate.isa.instruction import Decoded, NotDecoded, Operand, Role
+from asmevo_gate.isa.registers import VECTOR
 from asmevo_gate.rewrite.edit_script import Delete, Edit, Replace
 from asmevo_gate.rewrite.proposal import Proposal, Situation
 
@@ -121,7 +122,21 @@ def _fused(situation: Situation, fusion: Fusion, first: Decoded, second: Decoded
     if fusion.tied and other.text != destination.text:
         return ""
     text = f"{fusion.fused} {', '.join([destination.text, *(names[letter] for letter in fusion.order)])}"
-    return "" if isinstance(situation.isa.decode(text), NotDecoded) else text
+    meaning = situation.isa.decode(text)
+    return "" if isinstance(meaning, NotDecoded) or _scalar_sources(meaning) > 1 else text
+
+
+def _scalar_sources(decoded: Decoded) -> int:
+    """Scalar registers and literals that the instruction reads: one is legal on every GPU (LLVM, getConstantBusLimit).
+    Float inline constants count as literals, which may only lose a fusion."""
+    registers = {operand.start for operand in decoded.operands[1:] if operand.mask & ~VECTOR}
+    literals = any(_is_literal(operand) for operand in decoded.operands[1:])
+    return len(registers) + literals
+
+
+def _is_literal(operand: Operand) -> bool:
+    value = operand.value
+    return value is not None and not (isinstance(value, int) and -16 <= value <= 64)
 
 
 def _plain(decoded: Decoded) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from asmevo_gate.errors import UsageError
+from asmevo_gate.rewrite.dual_issue import DualIssue
 from asmevo_gate.rewrite.fuse import Fuse
 from asmevo_gate.rewrite.model_files import model_file
 from asmevo_gate.rewrite.peephole import Peephole
@@ -15,7 +16,7 @@ from asmevo_gate.rewrite.waits import WeakestWaits
 
 def deterministic_proposers(options: RewriteOptions) -> tuple[Proposer, ...]:
     """Fewer instructions first, then weaker waits, then another order."""
-    return (Peephole(), Fuse(), WeakestWaits(), Scheduler())
+    return (Peephole(), Fuse(), WeakestWaits(), DualIssue(), Scheduler())
 
 
 def model_proposer(path: Path, template: str | None) -> Proposer:

@@ -38,6 +38,9 @@ def editable_regions(program: Program, function: Function, liveness: Liveness) -
     excluded = list(slices.excluded)
     numbers = {id(statement): number for number, statement in enumerate(program.source.statements)}
     regions: list[Region] = []
+    if computes_code_addresses(function):
+        reason = "the function computes addresses of its own code: any change of size could break them"
+        return Scope((), tuple(Excluded(instruction, reason) for instruction in function.instructions))
     always_live = (_written(function) if _may_read_anything(function) else 0) | _conditionally_written(function)
     for region in slices.regions:
         for piece in _pieces(program, region, numbers, excluded):
@@ -143,8 +146,6 @@ def _last_position_dependent(region: Region) -> int:
     s_getpc_b64 before it is part of what it computes."""
     function = region.function
     last = -1
-    if computes_code_addresses(function):
-        return region.end
     for index in range(region.first, region.end):
         decoded = function.instructions[index].decoded
         assert decoded is not None

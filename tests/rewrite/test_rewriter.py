@@ -133,9 +133,24 @@ def test_compiled_kernels_stay_equal_and_clean_and_a_second_run_finds_nothing(gp
 def test_orders_keep_carries_with_what_sets_them() -> None:
     body = (
         "  s_or_b32 s8, s4, 2\n  s_add_u32 s10, s4, s5\n  s_addc_u32 s11, s5, s4\n  s_or_b32 s9, s8, 4\n"
-        "  v_add_u32_e32 v9, s11, v4\n  v_exp_f32_e32 v10, v9\n  v_add_f32_e32 v8, v10, v5\n  v_add_u32_e32 v8, s9, v8\n"
+        "  v_add_u32_e32 v9, s11, v4\n  v_exp_f32_e32 v10, v9\n  v_add_f32_e32 v8, v10, v5\n"
+        "  v_add_u32_e32 v8, s9, v8\n"
     )
     for gpu in ("gfx90a", "gfx1100"):
         spelled = body.replace("v_add_u32", "v_add_nc_u32") if gpu == "gfx1100" else body
         result = rewritten(kernel(spelled, gpu), gpu)
         assert not [one for one in result.rewrites if one.class_ in ("refuted", "constraint")]
+
+
+def test_independent_instructions_are_issued_together() -> None:
+    body = "  v_mul_f32_e32 v8, v4, v5\n  v_add_f32_e32 v9, v5, v6\n"
+    result = rewritten(kernel(body, "gfx1100", "v8,v9"), "gfx1100")
+    assert body_of(result) == "v_dual_mul_f32 v8, v4, v5 :: v_dual_add_f32 v9, v5, v6"
+    same_bank = "  v_mul_f32_e32 v8, v4, v5\n  v_add_f32_e32 v10, v5, v6\n"
+    assert "v_dual" not in rewritten(kernel(same_bank, "gfx1100", "v8,v10"), "gfx1100").after
+    dependent = "  v_mul_f32_e32 v9, v4, v5\n  v_add_f32_e32 v8, v9, v6\n"
+    assert "v_dual" not in rewritten(kernel(dependent, "gfx1100", "v8,v9"), "gfx1100").after
+    assert (
+        "v_dual"
+        not in rewritten(kernel(body, "gfx1030", "v8,v9").replace("s_load_b64", "s_load_dwordx2"), "gfx1030").after
+    )
