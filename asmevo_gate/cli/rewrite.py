@@ -172,6 +172,8 @@ def _lines(one: FileRewrite, write: bool, verbose: bool) -> Iterator[str]:
         yield f"    {rewrite.proof}; {_numbers(rewrite)}"
     for rewrite in rejected if verbose else ():
         yield f"{one.path}: {rewrite.kernel}: {rewrite.region}: rejected ({rewrite.class_}): {rewrite.reason}"
+    for advice in one.advice:
+        yield f"{one.path}: {advice}"
     regions = f" of {one.runs[0].regions} regions" if one.runs else ""
     written = ", written" if write and accepted else ""
     yield f"{one.path}: {len(accepted)}{regions} rewritten, {len(rejected)} proposals rejected{written}"

@@ -24,6 +24,7 @@ from asmevo_gate.program.code_object import is_code_object
 from asmevo_gate.program.model import Program
 from asmevo_gate.rewrite.acceptance import Acceptance, Rejection
 from asmevo_gate.rewrite.proposal import Proposer, RewriteOptions
+from asmevo_gate.rewrite.registers import possible_vgprs
 from asmevo_gate.rewrite.rewriter import Rewriter, Rewritten
 from asmevo_gate.source.edits import TextEdit, apply_edits
 from asmevo_gate.source.options import SourceOptions
@@ -34,6 +35,8 @@ LEVELS = {"static": "static (constraints and proof)", "compile": "compile (stati
 
 
 _MOST_RUNS = 8
+_FOLLOWS = frozenset(("perf.over_allocation",))
+"""Findings that say that a descriptor may now ask for less: the purpose of a rewrite, and its advice."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,9 @@ class FileRewrite:
     rewrites: tuple[Rewrite, ...]
     runs: tuple[Rewritten, ...] = ()
     """Each run is over the text that came out of the one before."""
+
+    advice: tuple[str, ...] = ()
+    """What the kernel descriptors may ask for now; no rewrite touches them."""
 
     @property
     def patch(self) -> str:
@@ -74,6 +80,8 @@ class GateJudge:
         found: Counter[tuple[str, str, str]] = Counter()
         for one in checked.violations:
             violation = one.violation
+            if (violation.rule or one.rule.id) in _FOLLOWS:
+                continue
             found[violation.rule or one.rule.id, one.kernel, violation.context or violation.message] += 1
         for unknown in checked.unknown:
             found["not checked", "", f"{unknown.reason}: {unknown.text}"] += 1
@@ -176,7 +184,18 @@ def rewrite_text(
         rewrites += [_accepted(path, before, one, suggest=len(runs) == 1 and one.alone) for one in result.accepted]
         program = judge.parse(result.text)
     rewrites += [_rejected(one) for one in runs[-1].rejected]
-    return FileRewrite(path, text, runs[-1].text, tuple(rewrites), tuple(runs))
+    return FileRewrite(path, text, runs[-1].text, tuple(rewrites), tuple(runs), tuple(_advice(program)))
+
+
+def _advice(program: Program) -> Iterator[str]:
+    for kernel in program.kernels:
+        found = possible_vgprs(kernel)
+        if found is not None:
+            used, declared, waves = found
+            yield (
+                f"{kernel.name} names {used} VGPRs and asks for {declared}: .amdhsa_next_free_vgpr {used} would let"
+                f" {waves} waves fit on a SIMD"
+            )
 
 
 def patches_of(one: FileRewrite) -> Iterator[Patch]:

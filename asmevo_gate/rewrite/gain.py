@@ -37,6 +37,8 @@ class Worth:
     instructions: int
     waited: int
     vgprs_live: int
+    vgprs_named: int
+    """One more than the highest VGPR that the region names."""
 
     @property
     def measures(self) -> tuple[float, ...]:
@@ -77,7 +79,15 @@ def worth(code: Sequence[Decoded], around: Surroundings, timing: Timing, waves: 
         instructions=sum(1 for decoded in code if decoded.base not in _HINTS),
         waited=sum(_waited(decoded, timing) for decoded in code),
         vgprs_live=live_peak(code, live_out),
+        vgprs_named=_named(code),
     )
+
+
+def _named(code: Sequence[Decoded]) -> int:
+    touched = 0
+    for decoded in code:
+        touched |= decoded.reads | decoded.writes
+    return (touched & VGPRS).bit_length()
 
 
 def _waited(decoded: Decoded, timing: Timing) -> int:
@@ -110,17 +120,27 @@ def no_gain(old: Worth, new: Worth) -> str:
             return f"{name} would grow from {before:g} to {after:g}"
     faster = any(after < before - _SAME for before, after in zip(old.measures, new.measures, strict=True))
     smaller = new.instructions < old.instructions or new.waited < old.waited
-    if not (faster or smaller or new.vgprs_live < old.vgprs_live):
+    fewer = new.vgprs_live < old.vgprs_live or new.vgprs_named < old.vgprs_named
+    if not (faster or smaller or fewer):
         return "nothing gets better: the same cycles, instructions, waits and live registers"
-    if new.vgprs_live > old.vgprs_live and not faster:
-        return f"live VGPRs would grow from {old.vgprs_live} to {new.vgprs_live} for no cycle"
+    if max(new.vgprs_live - old.vgprs_live, new.vgprs_named - old.vgprs_named) > 0 and not faster:
+        return f"VGPRs would grow (live {old.vgprs_live} -> {new.vgprs_live}) for no cycle"
     return ""
 
 
 def metrics(old: Worth, new: Worth) -> dict[str, float]:
     """The numbers of a rewrite for reports: before, after, and the gain in percent of the cycles."""
     found: dict[str, float] = {}
-    for name in ("cycles", "busy", "block_cycles", "block_cycles_high", "ipc", "instructions", "vgprs_live"):
+    for name in (
+        "cycles",
+        "busy",
+        "block_cycles",
+        "block_cycles_high",
+        "ipc",
+        "instructions",
+        "vgprs_live",
+        "vgprs_named",
+    ):
         found[f"{name}_before"] = round(float(getattr(old, name)), 3)
         found[f"{name}_after"] = round(float(getattr(new, name)), 3)
     found["gain_percent"] = round(gain_percent(old, new), 2)

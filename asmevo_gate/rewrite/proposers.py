@@ -10,13 +10,14 @@ from asmevo_gate.rewrite.fuse import Fuse
 from asmevo_gate.rewrite.model_files import model_file
 from asmevo_gate.rewrite.peephole import Peephole
 from asmevo_gate.rewrite.proposal import Proposer, RewriteOptions
+from asmevo_gate.rewrite.registers import Registers
 from asmevo_gate.rewrite.schedule import Scheduler
 from asmevo_gate.rewrite.waits import WeakestWaits
 
 
 def deterministic_proposers(options: RewriteOptions) -> tuple[Proposer, ...]:
     """Fewer instructions first, then weaker waits, then another order."""
-    return (Peephole(), Fuse(), WeakestWaits(), DualIssue(), Scheduler())
+    return (Peephole(), Fuse(), WeakestWaits(), DualIssue(), Scheduler(), Registers())
 
 
 def model_proposer(path: Path, template: str | None) -> Proposer:

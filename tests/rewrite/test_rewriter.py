@@ -154,3 +154,15 @@ def test_independent_instructions_are_issued_together() -> None:
         "v_dual"
         not in rewritten(kernel(body, "gfx1030", "v8,v9").replace("s_load_b64", "s_load_dwordx2"), "gfx1030").after
     )
+
+
+def test_high_registers_are_emptied_where_that_lets_more_waves_fit() -> None:
+    body = "  v_add_u32_e32 v70, v4, v5\n  v_mul_lo_u32 v71, v70, v6\n  v_mul_lo_u32 v72, v70, v71\n"
+    body += "  v_xor_b32_e32 v8, v72, v71\n"
+    # gfx90a: 64 VGPRs let 8 waves fit on a SIMD, 72 let 7.
+    text = kernel(body).replace("next_free_vgpr 32", "next_free_vgpr 73").replace("accum_offset 32", "accum_offset 76")
+    result = rewritten(text)
+    assert not [number for number in (70, 71, 72) if f"v{number}" in result.after]
+    assert [advice for advice in result.advice if ".amdhsa_next_free_vgpr" in advice and "8 waves" in advice]
+    stored = text.replace("global_store_dword v0, v8", "global_store_dword v0, v71")
+    assert "v71" in rewritten(stored).after, "a store cannot be renamed, so nothing is gained"
