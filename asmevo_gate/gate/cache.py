@@ -1,7 +1,7 @@
 """Results of files by content, so that a file that did not change costs nothing.
 
 An entry is one file: a magic number, the SHA-256 of the rest, and MessagePack of the result with the digests of what
-the file included. Its name is the SHA-256 of everything else that the result depends on (:func:`cache_key`): another
+the file included. Its name is the SHA-256 of everything else that the result depends on (:class:`Keys`): another
 version of the gate, of its data or of a tool finds nothing. What does not check out is no entry. Files appear under
 their names whole, so that any number of processes may share a cache.
 
@@ -73,21 +73,28 @@ def cache_limit(environment: dict[str, str] | os._Environ[str] = os.environ) -> 
     return int(text) << 20 if text else LIMIT_BYTES
 
 
-def cache_key(setup: Setup, task: Task) -> str:
-    """SHA-256 of all that the result of a task depends on but the files that it includes.
+class Keys:
+    """The names of results: SHA-256 of all that the result of a task depends on but the files that it includes."""
 
-    Raises:
-        UnicodeEncodeError, OverflowError: the task cannot be a message, and so not be cached.
-    """
-    digest = hashlib.sha256(MAGIC)
-    for part in (code_version().encode(), tools_version().encode(), encode(setup), encode(_timeless(task))):
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
-    return digest.hexdigest()
+    def __init__(self, setup: Setup) -> None:
+        self._run = hashlib.sha256(MAGIC)
+        for part in (code_version().encode(), tools_version().encode(), encode(setup)):
+            _add(self._run, part)
+
+    def key(self, task: Task) -> str:
+        """The name of the result of a task.
+
+        Raises:
+            UnicodeEncodeError, OverflowError: the task cannot be a message, and so not be cached.
+        """
+        digest = self._run.copy()
+        _add(digest, encode(msgspec.structs.replace(task, seconds=0, files=())))
+        return digest.hexdigest()
 
 
-def _timeless(task: Task) -> Task:
-    return msgspec.structs.replace(task, seconds=0, files=())
+def _add(digest: hashlib._Hash, part: bytes) -> None:
+    digest.update(len(part).to_bytes(8, "little"))
+    digest.update(part)
 
 
 class Cache:

@@ -32,6 +32,7 @@ def code_version() -> str:
     return digest.hexdigest()
 
 
+@cache
 def tools_version() -> str:
     """SHA-256 of the LLVM tools that may be used: path, size and time of change. They are not started for it."""
     digest = hashlib.sha256()

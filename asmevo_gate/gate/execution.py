@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from asmevo_gate.changes.model import Change
-from asmevo_gate.gate.cache import Cache, cache_key
+from asmevo_gate.gate.cache import Cache, Keys
 from asmevo_gate.gate.change_check import FileResult, Request, SideFiles, check_change
 from asmevo_gate.gate.file_task import (
     CANNOT_BE_SENT,
@@ -112,7 +112,7 @@ def check_all(
     cache = execution.cache if request.watch is None else None
     keys: dict[int, str] = {}
     if cache is not None:
-        pending = [one for one in pending if not _known(one, setup, cache, files, keys, results)]
+        pending = _unknown(pending, setup, cache, files, keys, results)
     failed: dict[int, Failed] = {}
     worst: Completeness = "complete"
     total = len(chosen)
@@ -138,16 +138,30 @@ def check_all(
     return CheckedFiles(tuple(result for result in results if result is not None), worst)
 
 
-def _known(
-    one: Pending, setup: Setup, cache: Cache, files: SideFiles, keys: dict[int, str], results: list[FileResult | None]
-) -> bool:
-    """Whether the cache has the result of a file; it is then put in its place."""
+def _unknown(
+    pending: list[Pending],
+    setup: Setup,
+    cache: Cache,
+    files: SideFiles,
+    keys: dict[int, str],
+    results: list[FileResult | None],
+) -> list[Pending]:
+    """The files whose results the cache does not have; those that it has are put in their places."""
     try:
-        keys[one.at] = cache_key(setup, one.task)
+        names = Keys(setup)
     except CANNOT_BE_SENT:
-        return False
-    results[one.at] = cache.get(keys[one.at], files)
-    return results[one.at] is not None
+        return pending
+    left = []
+    for one in pending:
+        try:
+            keys[one.at] = names.key(one.task)
+        except CANNOT_BE_SENT:
+            left.append(one)
+            continue
+        results[one.at] = cache.get(keys[one.at], files)
+        if results[one.at] is None:
+            left.append(one)
+    return left
 
 
 def _not_done(path: str, outcome: Outcome) -> FileResult:
