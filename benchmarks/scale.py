@@ -98,6 +98,7 @@ def check(folder: Path, report: Path, cache: Path, *options: str) -> Run:
         *options,
     ]
     environment = {**os.environ, "ASMEVO_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed gate has its bytecode
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)

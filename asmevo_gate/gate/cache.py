@@ -33,6 +33,8 @@ LIMIT_BYTES = 512 << 20
 SWEEP_SECONDS = 600
 """A cache is measured at most so often."""
 _OLD_TEMPORARY_SECONDS = 3600
+_USED_SECONDS = 3600
+"""The time of last use of an entry is right to so many seconds."""
 _DIGEST = 32
 
 
@@ -113,7 +115,9 @@ class Cache:
         """The result under a key, if the files that it was made from are still the same."""
         place = self._place(key)
         try:
-            content = place.read_bytes()
+            with place.open("rb") as file:
+                content = file.read()
+                used = os.fstat(file.fileno()).st_mtime
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -125,8 +129,9 @@ class Cache:
         for one in entry.included:
             if side_file(files, one.side, one.path).digest != one.digest:
                 return None
-        with suppress(OSError):  # how lately it was used only matters to what is removed first
-            os.utime(place)
+        if time.time() - used > _USED_SECONDS:
+            with suppress(OSError):  # how lately it was used only matters to what is removed first
+                os.utime(place)
         self.hits += 1
         return entry.result
 
