@@ -24,12 +24,12 @@ from asmevo_gate.gate.picture import KernelPicture, kernel_picture
 from asmevo_gate.gate.result import BlockReport, Coverage, Finding, KernelReport, Unknown
 from asmevo_gate.gate.settings import Settings
 from asmevo_gate.gate.suppressions import apply_suppressions, read_suppressions
-from asmevo_gate.gate.target_choice import Configuration, configurations
+from asmevo_gate.gate.target_choice import Configuration, configurations, skip_reason
 from asmevo_gate.isa.targets import Target, target_id
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Rule, Severity
 from asmevo_gate.source.options import SourceOptions
-from asmevo_gate.source.recognise import decode_source, recognise
+from asmevo_gate.source.recognise import decode_source
 from asmevo_gate.source.symbols import predefined_symbols
 from asmevo_gate.verify.assembler import NotAssembled
 
@@ -120,10 +120,10 @@ def _check_input(
     settings: Settings,
     request: Request,
 ) -> FileResult:
-    recognition = recognise(given.text)
-    if not recognition.is_amdgpu and not request.named and not request.gpus:
-        return FileResult(skipped=Unknown(change.path, 0, "", recognition.reason))
     configured = settings.for_path(change.path)
+    reason = skip_reason(given.text, request.named or bool(request.gpus), configured)
+    if reason:
+        return FileResult(skipped=Unknown(change.path, 0, "", reason))
     asked = (target_id(given.target),) if given.target else request.gpus
     ways = configurations(change.path, given.text, asked, configured, dict(request.defines))
     parts = [_check_configuration(change, given, base, way, files, settings, request) for way in ways]

@@ -19,7 +19,7 @@ from asmevo_gate.gate.repairs import unified_diff
 from asmevo_gate.gate.result import Rewrite, Unknown
 from asmevo_gate.gate.run import Request, constraint_graph, source_options
 from asmevo_gate.gate.settings import Settings
-from asmevo_gate.gate.target_choice import Configuration, configurations
+from asmevo_gate.gate.target_choice import Configuration, configurations, skip_reason
 from asmevo_gate.program.code_object import is_code_object
 from asmevo_gate.program.model import Program
 from asmevo_gate.rewrite.acceptance import Acceptance, Rejection
@@ -28,7 +28,7 @@ from asmevo_gate.rewrite.registers import possible_vgprs
 from asmevo_gate.rewrite.rewriter import Rewriter, Rewritten
 from asmevo_gate.source.edits import TextEdit, apply_edits
 from asmevo_gate.source.options import SourceOptions
-from asmevo_gate.source.recognise import decode_source, recognise
+from asmevo_gate.source.recognise import decode_source
 from asmevo_gate.verify.assembler import Assembled, AssemblyErrors
 
 LEVELS = {"static": "static (constraints and proof)", "compile": "compile (static, and it assembles)"}
@@ -127,9 +127,10 @@ def rewrite_changes(
             skipped.append(Unknown(change.path, 0, "", "a code object has no source text to rewrite"))
             continue
         text = decode_source(change.path, change.head.data)
-        recognition = recognise(text)
-        if not recognition.is_amdgpu and not request.named and not request.gpus:
-            skipped.append(Unknown(change.path, 0, "", recognition.reason))
+        asked = request.named or bool(request.gpus)
+        reason = skip_reason(text, asked, settings.for_path(change.path))
+        if reason:
+            skipped.append(Unknown(change.path, 0, "", reason))
             continue
         if text.encode("utf-8") != change.head.data:
             skipped.append(Unknown(change.path, 0, "", "it is not plain UTF-8 text, which could not be written back"))

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.gate.settings import TargetSettings, Variant
 from asmevo_gate.isa.targets import Target, parse_target
+from asmevo_gate.source.recognise import recognise
 
 _DIRECTIVE = re.compile(r'^[ \t]*\.amdgcn_target[ \t]+"?([^"\s;]+)"?', re.MULTILINE)
+_INCLUDE = re.compile(r"^[ \t]*\.include\b", re.MULTILINE)
 _METADATA = re.compile(r"^[ \t]*amdhsa\.target:[ \t]*['\"]?([^'\"\s]+)", re.MULTILINE)
 
 
@@ -29,6 +31,19 @@ def named_target(path: str, text: str) -> Target | None:
                 line = text.count("\n", 0, match.start(1)) + 1
                 raise UsageError(error.message, error.repair, path, line) from error
     return None
+
+
+def skip_reason(text: str, asked: bool, configured: TargetSettings) -> str:
+    """Why a file is not looked at; ``""`` when it is.
+
+    A file is looked at when it is AMDGPU assembly, when the user ``asked`` for it, or when it only includes others and
+    the settings say for which GPUs its path is built (the usual wrapper around a kernel library's macro files).
+    """
+    recognition = recognise(text)
+    listed = bool(configured.gpus or any(variant.gpus for variant in configured.variants))
+    if asked or recognition.is_amdgpu or (listed and _INCLUDE.search(text)):
+        return ""
+    return recognition.reason
 
 
 @dataclass(frozen=True)

@@ -205,3 +205,15 @@ def test_a_code_object_is_checked_against_its_base(tmp_path: Path) -> None:
     assert rules(report) == ["wait.vmcnt.raw"]
     assert report.kernels[0].delta is not None
     assert report.kernels[0].delta["instructions"] == -1
+
+
+def test_a_wrapper_that_only_includes_is_checked_when_its_path_has_a_gpu(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "kernel.inc").write_text(".text\nk:\n  v_mac_f32 v0, v1, v2\n  s_endpgm\n")
+    (tmp_path / "wrapper.s").write_text('.include "kernel.inc"\n')
+    assert [one.file for one in run_staged(tmp_path).skipped] == ["wrapper.s"]
+    (tmp_path / ".asmevo-gate.yaml").write_text("targets:\n  - {paths: ['*.s'], gpus: [gfx942]}\n")
+    git(tmp_path, "add", "-A")
+    with staged_changes(tmp_path) as changes:
+        report = run_gate(changes, load_settings(tmp_path), Request(assemble=False))
+    assert rules(report) == ["enc.not_on_target"]
