@@ -16,7 +16,7 @@ class Progress:
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal
         self._started = time.monotonic()
-        self._written = self._started + QUIET_SECONDS - _EVERY_SECONDS
+        self._next = self._started + QUIET_SECONDS
         self._first: int | None = None
         self._shown = False
 
@@ -29,11 +29,11 @@ class Progress:
             if self._shown:
                 self._terminal.write("\r\x1b[K")
                 self._terminal.flush()
-        elif now - self._written >= _EVERY_SECONDS:
+        elif now >= self._next:
             left = (now - self._started) / (done - self._first) * (total - done)
             self._terminal.write(f"\r\x1b[Kasmevo-gate: {done} of {total} files, about {_time(left)} left")
             self._terminal.flush()
-            self._written, self._shown = now, True
+            self._next, self._shown = now + _EVERY_SECONDS, True
 
 
 def _time(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import resource
 import signal
@@ -18,11 +19,13 @@ import pytest
 from asmevo_gate.changes import named_files
 from asmevo_gate.changes.model import Change
 from asmevo_gate.errors import GateError, UsageError
+from asmevo_gate.gate import cluster as cluster_module
 from asmevo_gate.gate import execution as execution_module
 from asmevo_gate.gate import file_task
 from asmevo_gate.gate.change_check import FileResult, SideFiles, check_change
 from asmevo_gate.gate.cluster import scheduler_address
 from asmevo_gate.gate.execution import Execution
+from asmevo_gate.gate.file_task import Failed
 from asmevo_gate.gate.picture import KernelPicture
 from asmevo_gate.gate.result import Report
 from asmevo_gate.gate.run import Request, run_gate
@@ -80,6 +83,40 @@ def test_a_dask_cluster_gives_the_same_report(tmp_path: Path) -> None:
         execution = Execution(cluster=address, warn=said.append)
         assert checked(tmp_path, execution) == checked(tmp_path, Execution())
     assert said == []
+
+
+def test_a_lost_worker_of_a_cluster_loses_no_finding(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    write_kernels(tmp_path, 12)
+    killed: list[int] = []
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    with distributed.LocalCluster(**options) as cluster:
+
+        def kill_one(done: int, total: int) -> None:
+            if not killed:
+                killed.append(cluster.workers[0].pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        report = named(tmp_path, Execution(cluster=address, progress=kill_one))
+    assert killed
+    assert report.execution == "complete"
+    assert json_of(report) == json_of(named(tmp_path, Execution()))
+
+
+def test_a_scheduler_that_does_not_answer_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="distributed is not installed")
+    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 1)
+    write_kernels(tmp_path, 1)
+    with pytest.raises(GateError, match="does not answer"):
+        named(tmp_path, Execution(cluster="dask://127.0.0.1:9"))
+
+
+def test_a_worker_with_another_version_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = cluster_module._Reader(lambda line: None)(cluster_module.work_for("another version", "", b"", b""))
+    assert isinstance(answer[0], Failed)
+    assert "another version" in answer[0].message
+    assert answer[1] is False
 
 
 def test_a_cluster_is_named_by_its_scheduler() -> None:
