@@ -10,16 +10,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from asmevo_gate.analysis.pending_memory import pending_memory
+from asmevo_gate.analysis.pending_slack import Slack, too_strong_waits
 from asmevo_gate.analysis.regions import Region, exclusion
 from asmevo_gate.analysis.side_effects import is_timing
 from asmevo_gate.cost.timing import timing_for
 from asmevo_gate.errors import GateError
-from asmevo_gate.isa.instruction import Decoded
+from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.program.model import Function, Program
 from asmevo_gate.proof.equivalence import Proof, ProofOptions, Prover
 from asmevo_gate.rewrite.edit_script import ScriptError, result_texts, text_edits
 from asmevo_gate.rewrite.gain import Worth, metrics, no_gain, surroundings, worth
 from asmevo_gate.rewrite.proposal import Proposal, RewriteOptions
+from asmevo_gate.rewrite.wait_strength import too_weak
 from asmevo_gate.source.edits import TextEdit, apply_edits
 from asmevo_gate.source.statement import Kind, Statement
 
@@ -119,6 +122,7 @@ class Chain:
     """Waves a SIMD of each function."""
     known: Counter[tuple[str, str, str]] | None = None
     _provers: dict[str, Prover] = field(default_factory=dict)
+    _slack: dict[str, tuple[Slack, ...]] = field(default_factory=dict)
     _assembled: list[str | None] = field(default_factory=list)
     _new: dict[int, tuple[Decoded, ...]] = field(default_factory=dict)
     """The instructions of each candidate (by identity) as they were read."""
@@ -127,12 +131,13 @@ class Chain:
         """Every candidate through the chain; those that stand alone but not together are taken one after the other."""
         rejected: list[Rejection] = []
         read = self._read(list(candidates), rejected)
-        standing = self._without_findings(read, rejected)
+        clean = self._without_findings(read, rejected)
+        standing = [one for one in clean if not _note(self._waits_less(one), one, rejected)]
         proofs = {id(one): self._prove(one) for one in standing}
         proved = [one for one in standing if not _note(_unproved(proofs[id(one)]), one, rejected)]
         values = {id(one): self._worth(one) for one in proved}
         better = [one for one in proved if not _note(_worthless(*values[id(one)]), one, rejected)]
-        better = self._without_findings(better, rejected) if len(better) != len(standing) else better
+        better = self._without_findings(better, rejected) if len(better) != len(clean) else better
         chosen, level = self._assembling(better, rejected)
         program = self._made(chosen) if chosen else self.program
         accepted = tuple(Acceptance(one, proofs[id(one)], *values[id(one)], level) for one in chosen)
@@ -187,6 +192,17 @@ class Chain:
         edits = [edit for one in candidates for edit in one.edits]
         return self.judge.parse(apply_edits(self.program.source.text, edits))
 
+    def _waits_less(self, one: Candidate) -> tuple[RejectionClass, str] | None:
+        """The part of the constraints that no rule shows: waits that order memory for other waves."""
+        old, new = ([item for item in code if item.classes & Op.WAIT] for code in (_code(one), self._new[id(one)]))
+        if [item.text for item in old] == [item.text for item in new]:
+            return None
+        function = one.region.function
+        if function.name not in self._slack:
+            self._slack[function.name] = too_strong_waits(pending_memory(function))
+        reason = too_weak(one.region, self._new[id(one)], self._slack[function.name])
+        return ("constraint", reason) if reason else None
+
     def _without_findings(self, candidates: list[Candidate], rejected: list[Rejection]) -> list[Candidate]:
         """The largest part found by halving that brings no new finding."""
         if not candidates:
@@ -232,7 +248,7 @@ class Chain:
     def _worth(self, one: Candidate) -> tuple[Worth, Worth]:
         function = one.region.function
         timing, waves = timing_for(function.target.name, function.wave_size), self.waves.get(function.name, 1)
-        old = [item.decoded for item in one.region.instructions if item.decoded is not None]
+        old = _code(one)
         live = one.region.live_out
         around = surroundings(one.region)
         return worth(old, around, timing, waves, live), worth(self._new[id(one)], around, timing, waves, live)
@@ -280,8 +296,12 @@ def _note(failed: tuple[RejectionClass, str] | None, one: Candidate, rejected: l
     return failed is not None
 
 
+def _code(one: Candidate) -> list[Decoded]:
+    return [item.decoded for item in one.region.instructions if item.decoded is not None]
+
+
 def _decoded_of(one: Candidate) -> set[str]:
-    return {item.decoded.text for item in one.region.instructions if item.decoded is not None}
+    return {item.text for item in _code(one)}
 
 
 def _unproved(proof: Proof) -> tuple[RejectionClass, str] | None:

@@ -98,3 +98,17 @@ def test_file_that_does_not_assemble_is_left_alone() -> None:
     verdict = judged(text, LAST, (Delete(4),))
     assert not verdict.accepted
     assert {one.class_ for one in verdict.rejected} <= {"assembler", "constraint", "scope", "parse"}
+
+
+def test_wait_that_orders_stores_for_other_waves_stays() -> None:
+    # No register hangs on the wait between the two stores: whoever reads the second one relies on it.
+    text = kernel(BODY).replace(
+        "  s_endpgm", "  s_waitcnt vmcnt(0)\n  s_nop 0\n  global_store_dword v0, v9, s[2:3] offset:64\n  s_endpgm"
+    )
+    verdict = judged(text, "s_nop 0", (Delete(0),))
+    (one,) = verdict.rejected
+    assert one.class_ == "constraint"
+    assert "may depend on it" in one.reason
+    verdict = judged(text, "s_nop 0", (Replace(0, "s_waitcnt vmcnt(1)"),))
+    assert [one.class_ for one in verdict.rejected] == ["constraint"]
+    assert len(judged(text, "s_nop 0", (Delete(1),)).accepted) == 1
