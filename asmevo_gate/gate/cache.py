@@ -219,5 +219,5 @@ def _decoded(content: bytes) -> _Entry | None:
         return None
     try:
         return msgspec.msgpack.decode(content[start:], type=_Entry)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return None

@@ -40,13 +40,23 @@ def in_processes(pending: list[Pending], setup: Setup, files: SideFiles, process
     When a process ends without an answer, the files that were under way are tried once more, one at a
     time.
     """
-    message = encode(setup)
+    left = {one.at: one for one in pending}
+    try:
+        for answer in _in_pools(pending, encode(setup), files, processes):
+            del left[answer.pending.at]
+            yield answer
+    except OSError:  # no more processes, or no semaphores for them: the run goes on without
+        for one in left.values():
+            yield Answer(one, None)
+
+
+def _in_pools(pending: list[Pending], setup: bytes, files: SideFiles, processes: int) -> Iterator[Answer]:
     queue = deque(sorted(pending, key=lambda one: -size_of(one.change)))
     while queue:
         suspects: list[Pending] = []
         with process_pool(min(processes, len(queue))) as pool:
-            yield from _workers(pool, message, processes * _AHEAD).answers(queue, files, suspects)
-        yield from tried_again(suspects, message, files)
+            yield from _workers(pool, setup, processes * _AHEAD).answers(queue, files, suspects)
+        yield from tried_again(suspects, setup, files)
 
 
 def tried_again(suspects: list[Pending], setup: bytes, files: SideFiles) -> Iterator[Answer]:

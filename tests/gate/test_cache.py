@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from asmevo_gate.changes import named_files
 from asmevo_gate.errors import UsageError
@@ -127,6 +130,14 @@ def test_a_damaged_entry_is_no_entry_and_is_written_again(runs: Runs, damage: ob
     again, hits = runs.named()
     assert (hits, again, runs.said) == (0, first, [])
     assert runs.named()[1] == 3
+
+
+@given(st.binary(max_size=300), st.booleans())
+def test_any_bytes_are_an_entry_or_none(payload: bytes, checksum: bool) -> None:
+    digest = hashlib.sha256(payload).digest() if checksum else b""
+    assert cache_module._decoded(cache_module.MAGIC + digest + payload) is None
+    nested = b"\x91" * 100_000 + payload
+    assert cache_module._decoded(cache_module.MAGIC + hashlib.sha256(nested).digest() + nested) is None
 
 
 def test_an_entry_under_another_name_is_no_entry(runs: Runs) -> None:

@@ -22,6 +22,7 @@ from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.gate import cluster as cluster_module
 from asmevo_gate.gate import execution as execution_module
 from asmevo_gate.gate import file_task
+from asmevo_gate.gate import process_pool as process_pool_module
 from asmevo_gate.gate.change_check import FileResult, SideFiles, check_change
 from asmevo_gate.gate.cluster import scheduler_address
 from asmevo_gate.gate.execution import Execution
@@ -233,6 +234,15 @@ def children(pid: int) -> list[int]:
         return [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
         return []
+
+
+def test_without_processes_the_run_goes_on_in_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    write_kernels(tmp_path, 3)
+    monkeypatch.setattr(process_pool_module, "ProcessPoolExecutor", refuse)
+    assert json_of(named(tmp_path, Execution(jobs=2))) == json_of(named(tmp_path, Execution()))
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to see the workers")
