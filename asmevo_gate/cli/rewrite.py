@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @click.option("-D", "--define", "defines", multiple=True, metavar="NAME=VALUE", help="Define an assembler symbol.")
 @click.option("--no-mac-merge", is_flag=True, help="Keep a multiplication and an addition two instructions.")
 @click.option("--waves", type=click.IntRange(1, 64), help="Waves on each SIMD to judge the cost for.")
+@click.option("--seconds", type=click.FloatRange(0), default=300.0, show_default=True, help="Time for each file.")
 @click.option(
     "--assemble/--no-assemble", default=True, show_default=True, help="Also assemble, when an assembler is at hand."
 )
@@ -50,6 +51,7 @@ def command(
     defines: tuple[str, ...],
     no_mac_merge: bool,
     waves: int | None,
+    seconds: float,
     assemble: bool,
     format_: str,
     verbose: bool,
@@ -77,7 +79,7 @@ def command(
         assemble=assemble,
         constraints=read_project_files(settings, None, None).constraints,
     )
-    options = RewriteOptions(mac_merge=not no_mac_merge, waves=waves)
+    options = RewriteOptions(mac_merge=not no_mac_merge, waves=waves, seconds=seconds)
     with _changes(paths, here, settings.selection) as changes:
         files, skipped = rewrite_changes(changes, settings, request, options, deterministic_proposers(options))
         root = Path(changes.root)

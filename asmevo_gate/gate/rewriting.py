@@ -178,14 +178,17 @@ def rewrite_text(
     hazards = partial(hazard_violations, graph=judge.graph, profiles=judge.profiles)
     runs: list[Rewritten] = []
     rewrites: list[Rewrite] = []
-    while not runs or (runs[-1].again and len(runs) < _MOST_RUNS):
+    while not runs or (runs[-1].again and not runs[-1].out_of_time and len(runs) < _MOST_RUNS):
         result = Rewriter(program, judge, hazards, proposers, options).run()
         runs.append(result)
         before = program.source.text
         rewrites += [_accepted(path, before, one, suggest=len(runs) == 1 and one.alone) for one in result.accepted]
         program = judge.parse(result.text)
     rewrites += [_rejected(one) for one in runs[-1].rejected]
-    return FileRewrite(path, text, runs[-1].text, tuple(rewrites), tuple(runs), tuple(_advice(program)))
+    advice = list(_advice(program))
+    if runs[-1].out_of_time:
+        advice.append(f"stopped after {options.seconds:g} seconds: another run may find more")
+    return FileRewrite(path, text, runs[-1].text, tuple(rewrites), tuple(runs), tuple(advice))
 
 
 def _advice(program: Program) -> Iterator[str]:

@@ -28,6 +28,8 @@ class RewriteOptions:
     mac_merge: bool = True
     waves: int | None = None
     solver_milliseconds: int = 1000
+    seconds: float | None = None
+    """Time after which no more proposals are asked for; what is accepted by then is still judged as a whole."""
 
 
 @dataclass(frozen=True)

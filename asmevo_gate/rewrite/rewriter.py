@@ -7,6 +7,7 @@ the next run over the text with that other one made; :attr:`Rewritten.again` ask
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -45,6 +46,7 @@ class Rewritten:
     regions: int
     again: bool
     """A run over ``text`` may find more."""
+    out_of_time: bool = False
 
 
 @dataclass
@@ -71,6 +73,7 @@ class Rewriter:
         self._options = options
         self._waves = {function.name: _waves(function, options) for function in program.functions}
         self._tried: dict[object, Rejection | None] = {}
+        self._end = time.monotonic() + options.seconds if options.seconds is not None else None
 
     def run(self) -> Rewritten:
         """Rewrite the file.
@@ -83,7 +86,7 @@ class Rewriter:
         chain = self._chain(program)
         for _ in range(MOST_ROUNDS):
             candidates = list(self._candidates(program, spans))
-            if not candidates:
+            if not candidates or self._out_of_time():
                 break
             verdict = chain.run(candidates)
             if not verdict.accepted and not verdict.rejected:
@@ -100,7 +103,12 @@ class Rewriter:
         accepted, text = self._final(spans, program)
         rejected = tuple(one for one in self._tried.values() if one is not None)
         again = bool(accepted) and text != program.source.text
-        return Rewritten(self._original, text, accepted, rejected, tuple(excluded), len(spans), again)
+        return Rewritten(
+            self._original, text, accepted, rejected, tuple(excluded), len(spans), again, self._out_of_time()
+        )
+
+    def _out_of_time(self) -> bool:
+        return self._end is not None and time.monotonic() > self._end
 
     def _chain(self, program: Program) -> Chain:
         return Chain(program, self._judge, self._options, self._waves)
@@ -122,6 +130,8 @@ class Rewriter:
         for function in program.functions:
             facts = self._facts(function)
             for region in editable_regions(program, function, facts.liveness).regions:
+                if self._out_of_time():
+                    return
                 if _span_of(spans, _lines(program.source.text, region)) is None:
                     continue
                 found = self._first_untried(program, region, facts)

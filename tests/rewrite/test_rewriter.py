@@ -166,3 +166,10 @@ def test_high_registers_are_emptied_where_that_lets_more_waves_fit() -> None:
     assert [advice for advice in result.advice if ".amdhsa_next_free_vgpr" in advice and "8 waves" in advice]
     stored = text.replace("global_store_dword v0, v8", "global_store_dword v0, v71")
     assert "v71" in rewritten(stored).after, "a store cannot be renamed, so nothing is gained"
+
+
+def test_time_limit_stops_asking_and_says_so() -> None:
+    text = kernel("  v_mov_b32_e32 v9, v4\n  v_add_f32_e32 v8, v9, v5\n")
+    result = rewritten(text, seconds=0.0)
+    assert result.after == text
+    assert [advice for advice in result.advice if "stopped after 0 seconds" in advice]
