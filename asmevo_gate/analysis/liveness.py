@@ -21,7 +21,8 @@ from asmevo_gate.isa.registers import AGPRS, SGPR, VECTOR, VGPR, VGPRS, bits
 from asmevo_gate.program.model import Block, Function
 
 _IGNORES_EXEC = MATRIX | Op.ACCVGPR
-_LANE_ACCESS = (
+_LANE_ACCESS = ("v_readlane_", "v_readfirstlane_", "v_writelane_", "v_permlane")
+"""Beginnings of the names of instructions that reach lanes outside of EXEC or of their own."""
     "v_readlane_b32",
     "v_readfirstlane_b32",
     "v_writelane_b32",
@@ -94,7 +95,7 @@ def _effect(decoded: Decoded) -> _Effect:
         if operand.indexed:
             # The register named is not the one accessed: nothing is known to be overwritten.
             kills &= ~operand.mask
-    whole_wave = bool(decoded.classes & _IGNORES_EXEC) or decoded.base in _LANE_ACCESS
+    whole_wave = bool(decoded.classes & _IGNORES_EXEC) or decoded.base.startswith(_LANE_ACCESS)
     other_lanes = whole_wave or bool(decoded.classes & Op.DPP)
     return _Effect(
         reads=reads,
