@@ -23,12 +23,6 @@ from asmevo_gate.program.model import Block, Function
 _IGNORES_EXEC = MATRIX | Op.ACCVGPR
 _LANE_ACCESS = ("v_readlane_", "v_readfirstlane_", "v_writelane_", "v_permlane")
 """Beginnings of the names of instructions that reach lanes outside of EXEC or of their own."""
-    "v_readlane_b32",
-    "v_readfirstlane_b32",
-    "v_writelane_b32",
-    "v_permlane16_b32",
-    "v_permlanex16_b32",
-)
 
 CALL_READS = bits(VGPR.start, 32) | bits(SGPR.start, 32)
 """Argument registers of the AMDGPU calling convention (AMDGPUUsage, "Non-Kernel Functions": v0-v31, s0-s31)."""
