@@ -175,10 +175,11 @@ def _check_configuration(
     )
     severities = settings.severities
     found = findings_of(head, severities)
-    repeatable = True
+    # A base that cannot be read may have met a limit of time: what is then new is not to stay so.
+    repeatable = base is not None or change.base is None
     if request.assemble and given.target is None and RULE not in settings.disabled:
         assembled = assemble_source(head.program.source, way)
-        repeatable = not (isinstance(assembled, NotAssembled) and assembled.tool is not None)
+        repeatable &= not (isinstance(assembled, NotAssembled) and assembled.tool is not None)
         found += assembly_findings(head.program.source, way, assembled, found)
     found = tuple(finding for finding in found if finding.rule not in settings.disabled)
     findings = apply_suppressions(change.path, found, read_suppressions(given.text))

@@ -183,12 +183,13 @@ def _answers(
 ) -> Generator[Answer, None, None]:
     """The answers as they come; of what is checked in this process, none after the first that failed."""
     here: list[Pending] = []
-    for answer in _sent(pending if request.watch is None else [], setup, files, execution):
+    sent = request.watch is None and _is_sent(pending, setup, execution)
+    for answer in _sent(pending, setup, files, execution) if sent else ():
         if answer.outcome is None:
             here.append(answer.pending)
         else:
             yield answer
-    if request.watch is not None or not _is_sent(pending, execution):
+    if not sent:
         here = pending
     for one in here:
         yield (answer := _checked_here(one, files, settings, request))
@@ -199,9 +200,7 @@ def _answers(
 def _sent(
     pending: list[Pending], setup: Setup, files: SideFiles, execution: Execution
 ) -> Generator[Answer, None, None]:
-    """The answers of other processes, where there are any."""
-    if not _is_sent(pending, execution):
-        return
+    """The answers of other processes."""
     if execution.cluster:
         from asmevo_gate.gate.cluster import in_cluster
 
@@ -212,8 +211,14 @@ def _sent(
         yield from in_processes(pending, setup, files, _processes(pending, execution.jobs))
 
 
-def _is_sent(pending: list[Pending], execution: Execution) -> bool:
-    return bool(pending) and (bool(execution.cluster) or _processes(pending, execution.jobs) > 1)
+def _is_sent(pending: list[Pending], setup: Setup, execution: Execution) -> bool:
+    if not pending or not (execution.cluster or _processes(pending, execution.jobs) > 1):
+        return False
+    try:
+        encode(setup)
+    except CANNOT_BE_SENT:
+        return False
+    return True
 
 
 def _checked_here(one: Pending, files: SideFiles, settings: Settings, request: Request) -> Answer:
