@@ -160,6 +160,19 @@ def test_what_an_outer_circumstance_decided_is_not_kept(runs: Runs, monkeypatch:
     assert parse_target("gfx90a")
 
 
+def test_a_result_without_its_base_is_not_kept(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "a.s").write_text("/* never closed\n" + kernel("a", 1))
+    commit(tmp_path, "base")
+    (tmp_path / "a.s").write_text(kernel("a", 1, faulty=True))
+    commit(tmp_path, "change")
+    for _ in range(2):
+        cache = Cache(tmp_path / ".git" / "cache", print)
+        with changes_of(tmp_path) as changes:
+            report = run_gate(changes, Settings(root=tmp_path), REQUEST, execution=Execution(cache=cache))
+        assert (report.verdict, cache.hits) == ("fail", 0)
+
+
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
     directory = tmp_path / "cache"
     write_kernels(tmp_path, 3)
