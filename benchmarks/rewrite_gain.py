@@ -230,7 +230,7 @@ model. The first share is of the region alone for one wave; the second for the w
 latencies for each other; the third counts the cycles of the whole basic block for one wave. A region that could not be
 improved counts as no gain. VGPR and IPC changes are over the rewritten regions.
 
-What LLVM has scheduled for its GPU seldom gains. Most of what is left is order: around VALU and transcendental latencies
+What LLVM has scheduled seldom gains. Most of what is left is order: around VALU and transcendental latencies
 on RDNA, in place of padding and around matrix instructions on CDNA, where a dependent VALU instruction loses no cycle.
 
 {table}
