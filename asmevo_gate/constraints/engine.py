@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 
 from asmevo_gate.constraints import reference
+from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.program.model import Function
@@ -19,15 +20,20 @@ def hazard_violations(
     graph: ConstraintGraph,
     profiles: frozenset[str] = frozenset(),
     cache: Path | None = None,
+    view: FunctionView | None = None,
 ) -> list[HazardViolation]:
-    """All violations of a function, in program order. ``profiles`` are opt-in profiles that are switched on; ``cache``
-    is a directory for compiled graphs that are not shipped."""
+    """All violations of a function, in program order.
+
+    ``profiles`` are opt-in profiles that are switched on; ``cache`` is a directory for compiled graphs that are not
+    shipped; ``view`` is the function as the graph sees it, where that was made already.
+    """
+    view = view or FunctionView(function, graph)
     if len(function.instructions) < LARGE or importlib.util.find_spec("onnxruntime") is None:
-        return reference.violations(function, graph, profiles)
+        return reference.evaluate(view, profiles)
     from asmevo_gate.constraints import onnx_engine
     from asmevo_gate.constraints.compiled_graph import EngineUnavailable
 
     try:
-        return onnx_engine.violations(function, graph, profiles, cache)
+        return onnx_engine.violations_of(view, onnx_engine.compiled(graph, cache), profiles)
     except EngineUnavailable:
-        return reference.violations(function, graph, profiles)
+        return reference.evaluate(view, profiles)

@@ -18,10 +18,11 @@ class FunctionView:
         self.matcher: Matcher = matcher_for(graph, function.target)
         meanings = [instruction.decoded for instruction in function.instructions]
         self.keys = list(map(id, meanings))
+        self.texts = dict(zip(self.keys, meanings, strict=True))
+        """Key -> what the text means, once for each distinct text."""
         traits = self.matcher.traits
         self._distinct: dict[int, Traits | None] = {
-            key: None if decoded is None else traits(decoded)
-            for key, decoded in dict(zip(self.keys, meanings, strict=True)).items()
+            key: None if decoded is None else traits(decoded) for key, decoded in self.texts.items()
         }
         self.blocks: tuple[Block, ...] = function.blocks
         self._states: dict[str, list[bool]] = {}

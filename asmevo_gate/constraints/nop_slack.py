@@ -12,20 +12,21 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import compress, count
 from typing import NamedTuple
 
 from asmevo_gate.constraints.distance import DistanceEdge
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.matching import Traits
-from asmevo_gate.constraints.model import ConstraintGraph, Edge
+from asmevo_gate.constraints.model import Edge
 from asmevo_gate.constraints.violation import UNBOUNDED
 from asmevo_gate.isa.instruction import Decoded, Op
-from asmevo_gate.program.model import Function, Instruction
+from asmevo_gate.program.model import Instruction
 
 _STEPS_PER_INSTRUCTION = 60
 """Work limit, in steps per instruction of the function: what is not looked at gets no advice."""
 
-_UNKNOWN = -1
+_UNKNOWN = 0
 """Stands for code that is not seen: a caller or callee, an instruction without a meaning, registers by index."""
 
 _FIELD_MOST = 15
@@ -37,10 +38,13 @@ _REMAPS_REGISTERS = ("s_set_gpr_idx", "s_set_vgpr_msb")
 _SETTLES = ("s_setreg", "s_setvskip", "s_icache_inv", "s_trap", "s_rfe")
 """Their effect takes time that no edge states in full (AMD ISA guides, S_ICACHE_INV: 16 separate s_nop behind it)."""
 _SETTLING = 16
+_COVERS = ("s_clause",)
 _CLAUSE = 63
 """Instructions that one s_clause covers at most: removing one would draw the next into the clause."""
+_COUNTS = ("s_delay_alu", "s_getpc")
 _DELAY = 6
 """Instructions within which s_delay_alu counts, and s_getpc_b64 is used with a written distance."""
+_NOP = ("s_nop",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +56,26 @@ class NopSlack:
     enough: int
 
 
-def nop_slack(
-    function: Function, graph: ConstraintGraph, profiles: frozenset[str] = frozenset()
-) -> tuple[NopSlack, ...]:
+def nop_slack(view: FunctionView, profiles: frozenset[str] = frozenset()) -> tuple[NopSlack, ...]:
     """The ``s_nop``s of a function that may be shorter, in program order; all advice holds together.
 
     Nothing is said of an ``s_nop`` that comes from a macro, ends a function or stands right before a call, pads a loop
     head, or has an instruction near that needs time for its own effect; nor in functions that remap register names or
     change a mode that hazards depend on.
     """
-    if not any(one.decoded is not None and one.decoded.base == "s_nop" for one in function.instructions):
+    if not any(decoded is not None and decoded.base == "s_nop" for decoded in view.texts.values()) or _is_unclear(view):
         return ()
-    view = FunctionView(function, graph)
-    texts = {key: one.decoded for key, one in dict(zip(view.keys, function.instructions, strict=True)).items()}
-    return () if _is_unclear(view, texts) else tuple(_Shortening(view, texts, profiles).advice())
+    return tuple(_Shortening(view, profiles).advice())
 
 
-def _is_unclear(view: FunctionView, texts: dict[int, Decoded | None]) -> bool:
+def _is_unclear(view: FunctionView) -> bool:
     """True when register names are remapped, or a mode is entered that edges depend on."""
     modes = 0
     for state in view.graph.states.values():
         modes |= view.matcher.class_mask((state.set_by,))
     return any(
         decoded.base.startswith(_REMAPS_REGISTERS) or (modes and view.matcher.traits(decoded).classes & modes)
-        for decoded in texts.values()
+        for decoded in view.texts.values()
         if decoded is not None
     )
 
@@ -92,37 +92,38 @@ class _Bounds(NamedTuple):
 class _Needs:
     """How many wait states a producer text and a consumer text of one function need between them."""
 
-    def __init__(self, view: FunctionView, texts: dict[int, Decoded | None], profiles: frozenset[str]) -> None:
+    def __init__(self, view: FunctionView, profiles: frozenset[str]) -> None:
         self._edges = [
             DistanceEdge(edge_id, edge, view)
             for edge_id, edge in view.graph.edges.items()
             if _counts_wait_states(edge) and view.active(edge, profiles)
         ]
         self.reach = max((_edge_most(edge) for edge in self._edges), default=0)
-        self._traits: list[Traits] = []
-        self._bounds: list[_Bounds] = []
-        same: dict[tuple[str, ...], _Bounds] = {}
-        numbers: dict[int, int] = {}
-        for key, decoded in texts.items():
-            if decoded is None or decoded.is_call or decoded.has_indexed or decoded.base.startswith(_SETTLES):
-                numbers[key] = _UNKNOWN
-                continue
-            traits = view.matcher.traits(decoded)
-            alike = (traits.grade, *traits.nodes)
-            bounds = same.get(alike)
-            if bounds is None:
-                bounds = same[alike] = self._bounds_of(traits)
-            numbers[key] = len(self._traits)
-            self._traits.append(traits)
-            self._bounds.append(bounds)
-        self.of: list[int] = list(map(numbers.__getitem__, view.keys))
-        """Instruction -> number of its text, ``_UNKNOWN`` where what it does is not known."""
-        # The last of each list is found at index -1: unknown code.
-        self.ahead = [*(one.ahead for one in self._bounds), self.reach]
-        """Text -> what it may need before any consumer at all."""
-        self.behind = [*(one.behind for one in self._bounds), self.reach]
-        """Text -> what it may need behind any producer at all."""
+        self._matcher = view.matcher
+        self._texts = view.texts
+        self._same: dict[tuple[str, ...], _Bounds] = {}
+        self._traits: list[Traits | None] = [None]
+        self.bounds = [_Bounds(0, 0, self.reach, self.reach)]
+        """Text -> what it may need; the first is unknown code."""
+        self.numbers: dict[int, int] = {}
+        """Key of a text that was met -> its number, ``_UNKNOWN`` where what it does is not known."""
         self._pairs: dict[tuple[int, int], int] = {}
+
+    def number(self, key: int) -> int:
+        """The number of a text that is met for the first time."""
+        decoded = self._texts[key]
+        number = _UNKNOWN
+        if not (decoded is None or decoded.is_call or decoded.has_indexed or decoded.base.startswith(_SETTLES)):
+            traits = self._matcher.traits(decoded)
+            alike = (traits.grade, *traits.nodes)
+            bounds = self._same.get(alike)
+            if bounds is None:
+                bounds = self._same[alike] = self._bounds_of(traits)
+            number = len(self._traits)
+            self._traits.append(traits)
+            self.bounds.append(bounds)
+        self.numbers[key] = number
+        return number
 
     def _bounds_of(self, traits: Traits) -> _Bounds:
         produces = consumes = ahead = behind = 0
@@ -139,9 +140,9 @@ class _Needs:
     def between(self, producer: int, consumer: int) -> int:
         """Wait states that must lie between two texts."""
         if producer == _UNKNOWN:
-            return self.behind[consumer]
+            return self.bounds[consumer].behind
         if consumer == _UNKNOWN:
-            return self.ahead[producer]
+            return self.bounds[producer].ahead
         known = self._pairs.get((producer, consumer))
         if known is None:
             known = self._pairs[producer, consumer] = self._between(producer, consumer)
@@ -149,7 +150,8 @@ class _Needs:
 
     def _between(self, producer: int, consumer: int) -> int:
         first, second = self._traits[producer], self._traits[consumer]
-        common = self._bounds[producer].produces & self._bounds[consumer].consumes
+        assert first is not None and second is not None
+        common = self.bounds[producer].produces & self.bounds[consumer].consumes
         most = 0
         while common:
             low = common & -common
@@ -178,23 +180,23 @@ def _counts_wait_states(edge: Edge) -> bool:
 class _Shortening:
     """The pass over the ``s_nop``s. ``lengths`` are the wait states of each instruction with the advice so far."""
 
-    def __init__(self, view: FunctionView, texts: dict[int, Decoded | None], profiles: frozenset[str]) -> None:
+    def __init__(self, view: FunctionView, profiles: frozenset[str]) -> None:
         self.view = view
-        self.needs = _Needs(view, texts, profiles)
-        self._places = _Places(view, texts)
+        self.needs = _Needs(view, profiles)
+        self._places = _Places(view)
         self._known: dict[tuple[int, ...], int] = {}
         self.lengths = [1] * len(view.keys)
-        for index in self._places.of(("s_nop",)):
+        for index in self._places.of(_NOP):
             self.lengths[index] = self._wait_states(index)
         self.steps = 0
         self._separates = _separating_classes(view, profiles)
-        self._fixed_layout = any(_names_a_distance(decoded) for decoded in texts.values())
+        self._fixed_layout = any(_names_a_distance(decoded) for decoded in view.texts.values())
 
     def advice(self) -> Iterator[NopSlack]:
         """The advice, in program order."""
         budget = _STEPS_PER_INSTRUCTION * len(self.lengths) + 10_000
         reached = _reached_blocks(self.view)
-        for index in self._places.of(("s_nop",)):
+        for index in self._places.of(_NOP):
             if self.steps > budget:
                 return
             count = self.lengths[index]
@@ -248,7 +250,7 @@ class _Shortening:
         traits = self.view.matcher.traits(decoded)
         if traits.nodes or traits.classes & self._separates:
             return False
-        return not (self._near(index, ("s_clause",), _CLAUSE) or self._near(index, ("s_delay_alu", "s_getpc"), _DELAY))
+        return not (self._near(index, _COVERS, _CLAUSE) or self._near(index, _COUNTS, _DELAY))
 
     def _wait_states(self, index: int) -> int:
         decoded = self.view.function.instructions[index].decoded
@@ -274,7 +276,7 @@ class _Shortening:
         first, end = index - reach, index + reach + 1
         if first < block.first or end > block.end or 0 in (lengths := self.lengths[first:end]):
             return self._needed(index, count)
-        key = (*self.needs.of[first:end], *lengths)
+        key = (*self.view.keys[first:end], *lengths)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._needed(index, count)
@@ -286,34 +288,36 @@ class _Shortening:
         if not behind:
             return 0
         needs = self.needs
-        limit = max(needs.behind[consumer] - distance for distance, consumer in behind)
+        limit = max(left for left, _, _ in behind)
         most = 0
-        for before, producer in self._producers(index, limit):
-            largest = needs.ahead[producer] - before
-            for distance, consumer in behind:
-                if largest - distance <= most or needs.behind[consumer] - before - distance <= most:
+        for ahead, before, producer in self._producers(index, limit):
+            self.steps += len(behind)
+            for left, distance, consumer in behind:
+                if ahead - distance <= most or left - before <= most:
                     continue
                 most = max(most, needs.between(producer, consumer) - before - distance)
                 if most >= count:
                     return count
-            self.steps += len(behind)
         return most
 
-    def _consumers(self, index: int) -> list[tuple[int, int]]:
-        """Distance and text of what may need distance behind the ``s_nop``, over all paths."""
-        view, lengths, of = self.view, self.lengths, self.needs.of
-        behind, reach = self.needs.behind, self.needs.reach
-        found: list[tuple[int, int]] = []
+    def _consumers(self, index: int) -> list[tuple[int, int, int]]:
+        """What may need distance behind the ``s_nop``, over all paths: what its distance leaves of the most that it
+        may need, the distance, and the text."""
+        view, lengths, keys = self.view, self.lengths, self.view.keys
+        needs, numbers, bounds, reach = self.needs, self.needs.numbers, self.needs.bounds, self.needs.reach
+        found: list[tuple[int, int, int]] = []
         entered: dict[int, int] = {}
         work = [(view.block_of[index], index + 1, 0)]
         while work:
             number, first, distance = work.pop()
             block = view.blocks[number]
             for position in range(first, block.end):
-                text = of[position]
+                key = keys[position]
+                text = numbers[key] if key in numbers else needs.number(key)
                 self.steps += 1
-                if behind[text] > distance:
-                    found.append((distance, text))
+                left = bounds[text].behind - distance
+                if left > 0:
+                    found.append((left, distance, text))
                 if text == _UNKNOWN:
                     distance = reach
                 elif position != index:
@@ -323,28 +327,31 @@ class _Shortening:
             else:
                 ends_wave = block.end > block.first and self._base(block.end - 1).startswith("s_endpgm")
                 if block.leaves or block.falls_off or not (block.successors or ends_wave):
-                    found.append((distance, _UNKNOWN))
+                    found.append((reach - distance, distance, _UNKNOWN))
                 for successor in block.successors:
                     if distance < entered.get(successor, reach):
                         entered[successor] = distance
                         work.append((successor, view.blocks[successor].first, distance))
         return found
 
-    def _producers(self, index: int, reach: int) -> list[tuple[int, int]]:
-        """Distance and text of what may need distance before something behind the ``s_nop``, over all paths."""
-        view, lengths, of = self.view, self.lengths, self.needs.of
-        ahead = self.needs.ahead
-        found: list[tuple[int, int]] = []
+    def _producers(self, index: int, reach: int) -> list[tuple[int, int, int]]:
+        """The same for what may need distance before something behind the ``s_nop``; ``reach`` is the most that
+        anything there may need."""
+        view, lengths, keys = self.view, self.lengths, self.view.keys
+        needs, numbers, bounds = self.needs, self.needs.numbers, self.needs.bounds
+        found: list[tuple[int, int, int]] = []
         entered: dict[int, int] = {}
         work = [(view.block_of[index], index - 1, 0)]
         while work:
             number, last, distance = work.pop()
             block = view.blocks[number]
             for position in range(last, block.first - 1, -1):
-                text = of[position]
+                key = keys[position]
+                text = numbers[key] if key in numbers else needs.number(key)
                 self.steps += 1
-                if ahead[text] > distance:
-                    found.append((distance, text))
+                left = bounds[text].ahead - distance
+                if left > 0:
+                    found.append((left, distance, text))
                 if text == _UNKNOWN:
                     distance = reach
                 elif position != index:
@@ -354,7 +361,7 @@ class _Shortening:
             else:
                 # A kernel is entered by a new wave, in which nothing ran before.
                 if not (number == 0 and view.function.is_kernel) and (number == 0 or not block.predecessors):
-                    found.append((distance, _UNKNOWN))
+                    found.append((needs.reach - distance, distance, _UNKNOWN))
                 for predecessor in block.predecessors:
                     if distance < entered.get(predecessor, reach):
                         entered[predecessor] = distance
@@ -363,21 +370,25 @@ class _Shortening:
 
 
 class _Places:
-    """Where instructions of a kind stand, found once per kind."""
+    """Where instructions of some kinds stand, found in one pass over the texts."""
 
-    def __init__(self, view: FunctionView, texts: dict[int, Decoded | None]) -> None:
+    def __init__(self, view: FunctionView) -> None:
         self._keys = view.keys
-        self._texts = texts
+        self._of_kind: dict[tuple[str, ...], set[int]] = {_NOP: set(), _SETTLES: set(), _COVERS: set(), _COUNTS: set()}
+        every = tuple(prefix for prefixes in self._of_kind for prefix in prefixes)
+        for key, decoded in view.texts.items():
+            if decoded is not None and decoded.base.startswith(every):
+                for prefixes, of_kind in self._of_kind.items():
+                    if decoded.base.startswith(prefixes):
+                        of_kind.add(key)
         self._known: dict[tuple[str, ...], list[int]] = {}
 
     def of(self, prefixes: tuple[str, ...]) -> list[int]:
-        """Indices of the instructions whose mnemonics start with one of the prefixes, in order."""
+        """Indices of the instructions of a kind, in order."""
         known = self._known.get(prefixes)
         if known is None:
-            keys = {
-                k for k, decoded in self._texts.items() if decoded is not None and decoded.base.startswith(prefixes)
-            }
-            known = [index for index, key in enumerate(self._keys) if key in keys] if keys else []
+            keys = self._of_kind[prefixes]
+            known = list(compress(count(), map(keys.__contains__, self._keys))) if keys else []
             self._known[prefixes] = known
         return known
 

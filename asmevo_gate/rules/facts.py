@@ -13,6 +13,7 @@ from asmevo_gate.analysis.pending_violations import WaitViolation, wait_violatio
 from asmevo_gate.analysis.resources import Resources, kernel_resources
 from asmevo_gate.constraints.engine import hazard_violations
 from asmevo_gate.constraints.files import graph_for
+from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.cost.kernel import KernelCost, kernel_cost
@@ -69,7 +70,12 @@ class KernelFacts:
     @cached_property
     def hazards(self) -> tuple[HazardViolation, ...]:
         """Broken edges of the constraint graph."""
-        return tuple(hazard_violations(self.kernel, self.constraint_graph, self.profiles))
+        return tuple(hazard_violations(self.kernel, self.constraint_graph, self.profiles, view=self.constraint_view))
+
+    @cached_property
+    def constraint_view(self) -> FunctionView:
+        """The kernel as the constraint graph sees it."""
+        return FunctionView(self.kernel, self.constraint_graph)
 
     @cached_property
     def constraint_graph(self) -> ConstraintGraph:

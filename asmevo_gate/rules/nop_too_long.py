@@ -61,7 +61,7 @@ class NopTooLong(Rule):
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Every s_nop that may be shorter."""
-        for one in nop_slack(facts.kernel, facts.constraint_graph, facts.profiles):
+        for one in nop_slack(facts.constraint_view, facts.profiles):
             shorter = f"s_nop {one.enough - 1}"
             waits = "1 wait state" if one.enough == 1 else f"{one.enough} wait states"
             yield Violation(

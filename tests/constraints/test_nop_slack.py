@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from asmevo_gate.constraints.files import graph_for
+from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.nop_slack import NopSlack, nop_slack
 from asmevo_gate.constraints.reference import violations
 from asmevo_gate.isa.targets import find_target
@@ -29,7 +30,7 @@ _DPP = "v_mov_b32_dpp v2, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf"
 def _advice(gpu: str, text: str) -> list[tuple[int, int]]:
     """Wait states before and after, of each s_nop with advice."""
     function = kernel(gpu, _FAR + text)
-    return [(one.count, one.enough) for one in nop_slack(function, graph_for(function.target))]
+    return [(one.count, one.enough) for one in nop_slack(FunctionView(function, graph_for(function.target)))]
 
 
 def _followed(text: str, advice: tuple[NopSlack, ...]) -> str:
@@ -119,21 +120,21 @@ def test_what_a_callee_may_do_first_counts_as_a_hazard() -> None:
 
 def test_the_start_of_a_function_counts_as_any_producer() -> None:
     function = kernel("gfx942", f"s_nop 3\n{_DPP}\ns_mov_b32 s4, 0\ns_endpgm")
-    assert nop_slack(function, graph_for(function.target)) == ()
+    assert nop_slack(FunctionView(function, graph_for(function.target))) == ()
 
 
 def test_nothing_ran_before_a_kernel() -> None:
     text = f"k:\ns_mov_b32 s4, 0\ns_nop 3\n{_DPP}\ns_endpgm\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 8\n"
     text += ".amdhsa_next_free_sgpr 8\n.amdhsa_accum_offset 8\n.end_amdhsa_kernel\n"
     (function,) = build_program(parse_source("k.s", text), find_target("gfx942"), 64).functions
-    assert [one.enough for one in nop_slack(function, graph_for(function.target))] == [0]
+    assert [one.enough for one in nop_slack(FunctionView(function, graph_for(function.target)))] == [0]
 
 
 def test_a_macro_gets_no_advice_for_one_of_its_uses() -> None:
     text = ".macro gap\ns_nop 4\n.endm\n" + _FAR + f"v_mov_b32 v1, 0\ngap\n{_DPP}\ns_mov_b32 s4, 0\ns_endpgm"
     function = kernel("gfx942", text)
     assert any(one.decoded and one.decoded.base == "s_nop" for one in function.instructions)
-    assert nop_slack(function, graph_for(function.target)) == ()
+    assert nop_slack(FunctionView(function, graph_for(function.target))) == ()
 
 
 def test_a_branch_over_a_number_of_words_forbids_removal_but_not_shortening() -> None:
@@ -176,7 +177,7 @@ def test_following_all_advice_breaks_no_edge(gpu: str, wave: int, seed: int) -> 
         return function
 
     before = built(text)
-    advice = nop_slack(before, graph_for(target))
+    advice = nop_slack(FunctionView(before, graph_for(target)))
     assert _broken(built(_followed(text, advice))) <= _broken(before)
 
 
@@ -191,7 +192,7 @@ def test_following_all_advice_on_compiled_kernels_breaks_no_edge(gpu: str) -> No
         before = build_program(parse_source("k.s", module.text), target, module.wave).functions
         text = module.text
         for function in before:
-            advice = nop_slack(function, graph)
+            advice = nop_slack(FunctionView(function, graph))
             text = _followed(text, advice)
             advised += len(advice)
             nops += sum(1 for one in function.instructions if one.decoded is not None and one.decoded.base == "s_nop")
