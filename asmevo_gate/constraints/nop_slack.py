@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import compress, count
+from itertools import chain
 from typing import NamedTuple
 
 from asmevo_gate.constraints.distance import DistanceEdge
@@ -23,7 +23,7 @@ from asmevo_gate.constraints.violation import UNBOUNDED
 from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.program.model import Instruction
 
-_STEPS_PER_INSTRUCTION = 60
+_STEPS_PER_INSTRUCTION = 8
 """Work limit, in steps per instruction of the function: what is not looked at gets no advice."""
 
 _UNKNOWN = 0
@@ -185,6 +185,8 @@ class _Shortening:
         self.needs = _Needs(view, profiles)
         self._places = _Places(view)
         self._known: dict[tuple[int, ...], int] = {}
+        self._shortened = -1
+        """The last ``s_nop`` with advice: from there on lengths are those of the texts."""
         self.lengths = [1] * len(view.keys)
         for index in self._places.of(_NOP):
             self.lengths[index] = self._wait_states(index)
@@ -207,6 +209,7 @@ class _Shortening:
                 enough = 1
             if enough < count:
                 self.lengths[index] = enough
+                self._shortened = index
                 yield NopSlack(self.view.function.instructions[index], count, enough)
 
     def _is_plain(self, index: int) -> bool:
@@ -274,9 +277,14 @@ class _Shortening:
         reach = self.needs.reach
         block = self.view.blocks[self.view.block_of[index]]
         first, end = index - reach, index + reach + 1
-        if first < block.first or end > block.end or 0 in (lengths := self.lengths[first:end]):
+        if first < block.first or end > block.end:
             return self._needed(index, count)
-        key = (*self.view.keys[first:end], *lengths)
+        key = tuple(self.view.keys[first:end])
+        if self._shortened >= first:
+            lengths = self.lengths[first:index]
+            if 0 in lengths:  # the run reaches further than its instructions
+                return self._needed(index, count)
+            key += tuple(lengths)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._needed(index, count)
@@ -387,10 +395,15 @@ class _Places:
         """Indices of the instructions of a kind, in order."""
         known = self._known.get(prefixes)
         if known is None:
-            keys = self._of_kind[prefixes]
-            known = list(compress(count(), map(keys.__contains__, self._keys))) if keys else []
-            self._known[prefixes] = known
+            known = self._known[prefixes] = sorted(chain.from_iterable(map(self._uses, self._of_kind[prefixes])))
         return known
+
+    def _uses(self, key: int) -> Iterator[int]:
+        """Indices of the instructions of one text."""
+        index = -1
+        for _ in range(self._keys.count(key)):
+            index = self._keys.index(key, index + 1)
+            yield index
 
 
 def _reached_blocks(view: FunctionView) -> set[int]:
