@@ -17,6 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from asmevo_gate.isa.instruction import OP_BITS, Decoded
+from asmevo_gate.isa.operand_text import evaluate
 from asmevo_gate.isa.registers import EXEC, M0, SGPRS, TTMP, VCC, VECTOR
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.isa.waits import counter_limits, decode_wait
@@ -315,9 +316,10 @@ class CounterModel:
             return (), f"'{decoded.text}' waits for a count that is not known"
         if not limits and "wait_exp" in decoded.modifiers and "expcnt" in self.counters:
             text = decoded.modifiers["wait_exp"]
-            if not text.isdigit():
+            count = evaluate(text)
+            if count is None or count < 0:
                 return (), f"'{decoded.text}' waits for a count that is not known"
-            limits = {"expcnt": int(text)}
+            limits = {"expcnt": count}
         pairs = []
         for counter, count in limits.items():
             for track in self._waits_on[self.counters.index(counter)]:

@@ -39,8 +39,7 @@ class DistanceEdge:
     def needed(self, grade: str, consumer: Traits) -> int:
         """The distance that a producer of this grade needs before this consumer; 0 when it is no hazard."""
         if self.edge.required_field:
-            text = consumer.modifiers.get(self.edge.required_field, "0")
-            return int(text, 0) if text.isdigit() else 0
+            return consumer.field(self.edge.required_field)
         return self.by_grade.get(grade, 0) if self.by_grade is not None else self.constant
 
     def weight(self, traits: Traits) -> int:

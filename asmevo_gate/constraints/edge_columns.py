@@ -39,7 +39,7 @@ class DistinctTables:
         self.stop = self._stops(traits, distinct)
         classes = [(matcher.class_mask((name,)), 0) for name in plan.throughs]
         self.through = np.array([[_is(t, mask) for mask, _ in classes] or [0] for t in traits], np.int64)
-        self.field = np.array([[_field(t, name) for name in plan.fields] or [0] for t in traits], np.int64)
+        self.field = np.array([[t.field(name) if t else 0 for name in plan.fields] or [0] for t in traits], np.int64)
         self.producer_bits = self._bits(traits, [self._numbers(group, producers=True) for group in plan.groups])
         self.consumer_bits = self._bits(traits, [self._numbers(group, producers=False) for group in plan.groups])
         self.producer_blur = self._blur(traits, producers=True)
@@ -138,11 +138,6 @@ def _blurred(mask: int) -> int:
 
 def _is(traits: Traits | None, mask: int) -> int:
     return 1 if traits is not None and traits.classes & mask else 0
-
-
-def _field(traits: Traits | None, name: str) -> int:
-    text = traits.modifiers.get(name, "0") if traits is not None else "0"
-    return int(text, 0) if text.isdigit() else 0
 
 
 def stream_of(function: Function, plan: EdgePlan, columns: Columns, tables: DistinctTables) -> Stream:

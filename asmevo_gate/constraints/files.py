@@ -187,7 +187,22 @@ def _collect(name: str, load: Any, chain: list[ConstraintFile], stack: tuple[str
 
 
 def lay_over(graph: ConstraintGraph, project: ConstraintFile, name: str) -> ConstraintGraph:
-    """A graph with a project's file laid over it.
+    """A graph with a project's file laid over it, as the engines can evaluate it.
+
+    Raises:
+        ConstraintFileError: an override weakens a rule without saying why, or names a rule that does not exist; a
+            part of the file names what is not there.
+    """
+    from asmevo_gate.constraints.names import misfits
+
+    laid = laid_over(graph, project, name)
+    for place, message in misfits(laid):
+        raise ConstraintFileError(f"{place}: {message}", "validate it with 'asmevo-gate graph check'", file=name)
+    return laid
+
+
+def laid_over(graph: ConstraintGraph, project: ConstraintFile, name: str) -> ConstraintGraph:
+    """The same for a file that is being checked: its parts need not fit together.
 
     Raises:
         ConstraintFileError: an override weakens a rule without saying why, or names a rule that does not exist.

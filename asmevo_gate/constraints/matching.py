@@ -13,10 +13,13 @@ from asmevo_gate.constraints.model import ConstraintGraph, InstructionClass
 from asmevo_gate.constraints.predicates import PREDICATES
 from asmevo_gate.constraints.roles import REGISTER_FILES, ROLES, with_halves
 from asmevo_gate.isa.instruction import MATRIX, OP_BITS, Decoded
+from asmevo_gate.isa.operand_text import evaluate
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.isa.waits import decode_depctr, decode_wait
 
 _HWREG = re.compile(r"hwreg\(\s*(?P<name>\w+)\s*(?:,\s*(?P<offset>\w+)\s*,\s*(?P<size>\w+)\s*)?\)")
+_HWREGS = 64
+"""The id of a hardware register has 6 bits (AMDGPUUsage, hwreg)."""
 _SMALL_FORMATS = ("2", "3", "4", "MATRIX_FMT_FP6", "MATRIX_FMT_BF6", "MATRIX_FMT_FP4")
 
 
@@ -35,6 +38,11 @@ class Traits(msgspec.Struct, frozen=True, gc=False):
     wait_states: int
     depctr: dict[str, int]
     modifiers: dict[str, str]
+
+    def field(self, name: str) -> int:
+        """The number that a modifier gives; 0 where it is not written, or no number that a field can hold."""
+        value = evaluate(self.modifiers.get(name, "0"))
+        return value if value is not None and 0 <= value < 1 << 16 else 0
 
 
 class Matcher:
@@ -165,8 +173,8 @@ class Matcher:
                 name = match["name"]
                 number = self.graph.hwregs.get(name)
                 if number is None and name[:1].isdigit():
-                    number = int(name, 0)
-                if number is None:
+                    number = evaluate(name)
+                if number is None or not 0 <= number < _HWREGS:
                     return None
                 try:
                     return number, int(match["offset"] or "0", 0), int(match["size"] or "32", 0)

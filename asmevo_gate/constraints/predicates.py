@@ -7,6 +7,7 @@ from collections.abc import Callable
 from asmevo_gate.constraints.roles import REGISTER_FILES, ROLES
 from asmevo_gate.isa import registers
 from asmevo_gate.isa.instruction import Decoded, Op, Role
+from asmevo_gate.isa.operand_text import evaluate
 
 _WIDE = 2
 """A store of more than this many dwords reads its data over more than one cycle."""
@@ -36,7 +37,7 @@ def wide_store_sgpr_offset(decoded: Decoded) -> bool:
 
 def _op_sel(decoded: Decoded) -> list[int]:
     text = decoded.modifiers.get("op_sel", "").strip("[] ")
-    return [int(part) for part in text.split(",") if part.strip().isdigit()]
+    return [value for value in map(evaluate, text.split(",")) if value is not None]
 
 
 def shifted_destination(decoded: Decoded) -> bool:

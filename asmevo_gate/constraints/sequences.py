@@ -14,7 +14,7 @@ from asmevo_gate.isa import registers
 from asmevo_gate.isa.registers import set_name
 from asmevo_gate.program.model import Function, Instruction
 
-_RANGE = re.compile(r"^(?P<bank>v|a|s)(?:\[(?P<first>\d+):(?P<last>\d+)\]|(?P<one>\d+))$")
+_RANGE = re.compile(r"^(?P<bank>v|a|s)(?:\[(?P<first>[0-9]{1,9}):(?P<last>[0-9]{1,9})\]|(?P<one>[0-9]{1,9}))$")
 _BANKS = {"v": registers.VGPR, "a": registers.AGPR, "s": registers.SGPR}
 
 

@@ -14,6 +14,8 @@ from asmevo_gate.gate.verdict import decide
 from asmevo_gate.rules.rule import Severity
 
 _MAKE = "make it with: asmevo-gate check --output json=FILE"
+_MOST_NAMED = 20
+"""Missing parts that a message names."""
 _One = TypeVar("_One")
 
 
@@ -120,11 +122,14 @@ def _check_shards(named: Sequence[NamedReport]) -> bool:
             seen[number] = name
     if first is None:
         return False
-    missing = [str(number) for number in range(1, first.count + 1) if number not in seen]
-    if missing or set(seen) != set(range(1, first.count + 1)):
-        raise UsageError(
-            f"part {', '.join(missing)} of {first.count} is missing", "merge the reports of all parts of the run"
-        )
+    # The count is what a report says: never a reason to make that many numbers.
+    strange = next((number for number in seen if not 1 <= number <= first.count), None)
+    if strange is not None:
+        raise UsageError(f"part {strange} of {first.count} does not exist", _MAKE, seen[strange])
+    if len(seen) < first.count:
+        some = range(1, min(first.count, len(seen) + _MOST_NAMED) + 1)
+        missing = ", ".join(str(number) for number in some if number not in seen)
+        raise UsageError(f"part {missing} of {first.count} is missing", "merge the reports of all parts of the run")
     return True
 
 

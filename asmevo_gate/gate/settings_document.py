@@ -158,7 +158,11 @@ class _YamlTree:
             return Value(self._mapping(node, depth), line)
         if isinstance(node, yaml.SequenceNode):
             return Value([self.value(item, depth + 1) for item in node.value], line)
-        content = self._loader.construct_object(node)
+        try:
+            content = self._loader.construct_object(node)
+        except (ArithmeticError, AttributeError, LookupError, ValueError) as error:
+            # PyYAML's way of saying that the text does not fit the tag (!!int "", !!bool maybe, !!timestamp now).
+            raise UsageError(f"'{node.value[:40]}' is no {node.tag}", "leave the tag out", self._file, line) from error
         if content is not None and not isinstance(content, (str, int, float, bool)):
             content = str(content)  # a date; its text is judged like any other
         return Value(content, line, node.value)
@@ -188,6 +192,10 @@ def _toml_table(file: str, text: str) -> Value | None:
     """The gate's table of a TOML file; ``None`` when it has none."""
     # The standard library's parser is younger than Python 3.10; tomli is the same one.
     tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    # The parser's time grows with the square of the parts of a key.
+    if deep := _DEEP_KEY.search(text):
+        place = text.count("\n", 0, deep.start()) + 1
+        raise LimitError(f"keys are limited to {MAX_DEPTH} parts", "make the file simpler", file, place)
     try:
         content: Any = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -218,6 +226,9 @@ def _toml_value(content: Any, path: tuple[str, ...], lines: dict[tuple[str, ...]
 
 _KEY = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
 _DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
+
+
+_DEEP_KEY = re.compile(rf"^[ \t]*\[{{0,2}}[ \t]*(?:{_KEY}[ \t]*\.[ \t]*){{{MAX_DEPTH}}}", re.MULTILINE)
 
 
 def _toml_lines(text: str) -> dict[tuple[str, ...], int]:

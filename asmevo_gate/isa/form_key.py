@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from asmevo_gate.isa.operand_text import evaluate
+
 _SUFFIX = re.compile(r"_(e64_dpp|e32|e64|dpp|sdwa)$")
 DPP_CONTROLS = frozenset(
     [
@@ -53,4 +55,4 @@ def _returns(modifiers: dict[str, str]) -> bool:
     if "glc" in modifiers or "sc0" in modifiers:
         return True
     hint = modifiers.get("th", "")
-    return ("TH_ATOMIC" in hint and "RETURN" in hint) or (hint.isdigit() and bool(int(hint) & 1))
+    return ("TH_ATOMIC" in hint and "RETURN" in hint) or bool((evaluate(hint) or 0) & 1)

@@ -178,10 +178,13 @@ def _joins(operand: str, word: str) -> bool:
 _BANKS: dict[str, Bank] = {"v": VGPR, "s": SGPR, "a": AGPR, "acc": AGPR, "ttmp": TTMP}
 _REGISTER = re.compile(
     r"(?P<bank>v|s|acc|a|ttmp)(?:(?P<number>\d+)|\s*\[(?P<first>[^\]:]+?)(?::(?P<last>[^\]]+?))?\s*\])"
-    r"(?:\.(?P<half>[lh]))?$"
+    r"(?:\.(?P<half>[lh]))?$",
+    re.A,
 )
-_NUMBER = re.compile(r"[-+]?(?:0x[0-9a-f]+|0b[01]+|\d+)$", re.I)
-_FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=e))(?:e[-+]?\d+)?$", re.I)
+_NUMBER = re.compile(r"[-+]?(?:0x[0-9a-f]+|0b[01]+|\d+)$", re.A | re.I)
+_FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=e))(?:e[-+]?\d+)?$", re.A | re.I)
+_MOST_DIGITS = 80
+"""More characters than any number of 64 bits has (66 in binary)."""
 _UNMODELLED_NAMES = frozenset(("null", "off", "src_null"))
 _SOURCE_NAMES = {f"src_{name}": name for name in SPECIAL}
 MAX_LENGTH = 32
@@ -235,6 +238,8 @@ def _without_source_modifiers(text: str) -> str:
 def _numbered(match: re.Match[str]) -> Slot:
     bank = _BANKS[match["bank"]]
     if match["number"] is not None:
+        if len(match["number"]) > _MOST_DIGITS:
+            return Slot(problem="no such register")
         first = last = int(match["number"])
     else:
         low = evaluate(match["first"])
@@ -268,15 +273,19 @@ def _list(text: str) -> Slot:
 
 def _value(text: str) -> Slot:
     if _NUMBER.match(text):
-        if not re.match(r"[-+]?0\d", text):
-            return Slot(value=int(text, 0))
-        if "8" in text or "9" in text:
-            return Slot(problem="a number with a leading zero is octal")
-        return Slot(value=int(text, 8))
+        return _integer(text)
     if _FLOAT.match(text):
         return Slot(value=float(text))
     number = evaluate(text)
     return Slot(value=number)
+
+
+def _integer(text: str) -> Slot:
+    octal = re.match(r"[-+]?0\d", text) is not None
+    if octal and ("8" in text or "9" in text):
+        return Slot(problem="a number with a leading zero is octal")
+    value = int(text, 8 if octal else 0) if len(text) <= _MOST_DIGITS else 1 << 64
+    return Slot(value=value) if -(1 << 63) <= value < 1 << 64 else Slot(problem="the number does not fit 64 bits")
 
 
 _LIMITS = SourceLimits()
@@ -287,7 +296,7 @@ _MAX_EXPRESSION = 1024
 def evaluate(text: str) -> int | None:
     """The value of an integer expression; ``None`` when it is none, is too long, or needs a symbol."""
     text = text.strip()
-    if text.isdigit() and len(text) < 10 and (text[0] != "0" or len(text) == 1):
+    if text.isdecimal() and text.isascii() and len(text) < 10 and (text[0] != "0" or len(text) == 1):
         return int(text)
     if not text or len(text) > _MAX_EXPRESSION:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -93,6 +94,7 @@ def _bundle_entries(data: bytes, path: str) -> Iterator[tuple[str, bytes]]:
         if count > MAX_BUNDLE_ENTRIES:
             raise LimitError(f"more than {MAX_BUNDLE_ENTRIES} entries in the bundle", "", path)
         position = len(_BUNDLE) + 8
+        left = len(data)
         for _ in range(count):
             start, size, length = struct.unpack_from("<QQQ", data, position)
             position += 24
@@ -100,6 +102,9 @@ def _bundle_entries(data: bytes, path: str) -> Iterator[tuple[str, bytes]]:
             position += length
             if position > len(data) or start > len(data) or size > len(data) - start:
                 raise GateError("the offload bundle is damaged: an entry lies outside of it", "build it again", path)
+            left -= size
+            if left < 0:
+                raise GateError("the offload bundle is damaged: its entries are larger than it", "build it again", path)
             if "amdgcn" in entry:
                 yield entry, data[start : start + size]
     except struct.error:
@@ -110,8 +115,9 @@ def _read_object(data: bytes, path: str, entry: str) -> CodeObject:
     elf = read_elf(data, path)
     target = _target(elf, path)
     problems: list[str] = []
+    functions = _functions(elf)
     sections = tuple(
-        CodeSection(section.name, section.data, _functions(elf, number))
+        CodeSection(section.name, section.data, functions.get(number, {}))
         for number, section in enumerate(elf.sections)
         if section.is_code
     )
@@ -166,14 +172,15 @@ def _target(elf: ElfFile, path: str) -> Target:
     return find_target(name, features)
 
 
-def _functions(elf: ElfFile, section: int) -> dict[str, tuple[int, int]]:
-    found = {}
+def _functions(elf: ElfFile) -> dict[int, dict[str, tuple[int, int]]]:
+    """The functions of each section, by the number of the section."""
+    found: dict[int, dict[str, tuple[int, int]]] = {}
     kernels = {symbol.name.removesuffix(".kd") for symbol in elf.symbols if symbol.name.endswith(".kd")}
     for symbol in elf.symbols:
         is_function = symbol.kind == _FUNCTION or (symbol.kind == _NO_TYPE and symbol.name in kernels)
-        if symbol.section == section and is_function and symbol.name:
-            found[symbol.name] = (symbol.offset, symbol.size)
-    return dict(sorted(found.items(), key=lambda item: item[1]))
+        if is_function and symbol.name:
+            found.setdefault(symbol.section, {})[symbol.name] = (symbol.offset, symbol.size)
+    return {section: dict(sorted(names.items(), key=lambda item: item[1])) for section, names in found.items()}
 
 
 def _metadata(elf: ElfFile, problems: list[str]) -> object:
@@ -302,7 +309,8 @@ class _SafeNames:
 def _section_lines(
     section: CodeSection, instructions: Sequence[MachineInstruction], names: _SafeNames
 ) -> Iterator[str]:
-    inside = [item for item in instructions if _in_function(item.offset, section)]
+    extents = list(section.functions.values())
+    inside = [item for item in instructions if _in_function(item.offset, extents)]
     leads = destinations(inside)
     labels = {item.offset for item in inside} & set(leads.values())
     starts: dict[int, list[str]] = {}
@@ -321,11 +329,12 @@ def _section_lines(
         yield f"\t{text}\t// {item.offset:06x}"
 
 
-def _in_function(offset: int, section: CodeSection) -> bool:
-    if not section.functions:
+def _in_function(offset: int, extents: Sequence[tuple[int, int]]) -> bool:
+    """Whether the last function that starts at the offset or before covers it; ``extents`` are sorted."""
+    if not extents:
         return True
-    covered = False
-    for start, size in section.functions.values():
-        if start <= offset:
-            covered = size == 0 or offset < start + size
-    return covered
+    before = bisect_right(extents, offset, key=lambda extent: extent[0])
+    if not before:
+        return False
+    start, size = extents[before - 1]
+    return size == 0 or offset < start + size

@@ -10,6 +10,8 @@ from asmevo_gate.errors import GateError, LimitError
 
 MAX_SECTIONS = 100_000
 MAX_SYMBOLS = 1_000_000
+MAX_NAME_BYTES = 256 << 20
+"""Bytes of all names together: names may share bytes of a table, so that it does not bound them."""
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -82,6 +84,27 @@ class _Outside(Exception):
     """An interval is not inside the file."""
 
 
+class _Names:
+    """Reads names out of string tables, no more than ``MAX_NAME_BYTES`` of them."""
+
+    def __init__(self, path: str, size: int) -> None:
+        self._path = path
+        self._left = min(MAX_NAME_BYTES, max(16 * size, 1 << 20))
+
+    def text(self, table: bytes, start: int) -> str:
+        """The name that starts there.
+
+        Raises:
+            LimitError: the names that were read are longer than any linker writes.
+        """
+        end = table.find(b"\0", start)
+        name = table[start : end if end >= 0 else len(table)]
+        self._left -= len(name)
+        if self._left < 0:
+            raise LimitError("the names of the ELF file are much longer than the file", "build it again", self._path)
+        return name.decode("utf-8", "replace")
+
+
 def _read(data: bytes, path: str) -> ElfFile:
     identity, kind, machine, _, _, _, start, flags, _, _, _, entry, count, names = _HEADER.unpack_from(data)
     if identity[:6] != b"\x7fELF\x02\x01" or machine != _MACHINE_AMDGPU:
@@ -94,16 +117,23 @@ def _read(data: bytes, path: str) -> ElfFile:
         raise _Outside
     headers = _part(data, start, count * _SECTION.size)
     raw = list(_SECTION.iter_unpack(headers))
+    # System V gABI, "Sections": no byte of a file is in more than one. What breaks it would multiply the file.
+    if sum(header[5] for header in raw if header[1] != _NO_DATA) > len(data):
+        raise GateError("the ELF file is damaged: its sections are larger than it", "build it again", path)
     contents = [b"" if header[1] == _NO_DATA else _part(data, header[4], header[5]) for header in raw]
     text = contents[names] if names < count else b""
+    reader = _Names(path, len(data))
     sections = tuple(
-        Section(_text(text, header[0]), header[1], header[2], header[3], content, header[6])
+        Section(reader.text(text, header[0]), header[1], header[2], header[3], content, header[6])
         for header, content in zip(raw, contents, strict=True)
     )
     relocatable = kind == _RELOCATABLE
     tables = [section for section in sections if section.kind in (_SYMBOLS, _DYNAMIC_SYMBOLS)]
-    symbols = {symbol: None for table in tables for symbol in _symbols(table, sections, relocatable, path)}
-    return ElfFile(flags, identity[7], identity[8], sections, tuple(symbols))
+    symbols = {symbol: None for table in tables for symbol in _symbols(table, sections, relocatable, reader, path)}
+    found = ElfFile(flags, identity[7], identity[8], sections, tuple(symbols))
+    for _ in found.notes():  # a note that lies outside of its section is found here, not by who reads the notes later
+        pass
+    return found
 
 
 def _part(data: bytes, start: int, size: int) -> bytes:
@@ -112,12 +142,9 @@ def _part(data: bytes, start: int, size: int) -> bytes:
     return data[start : start + size]
 
 
-def _text(table: bytes, start: int) -> str:
-    end = table.find(b"\0", start)
-    return table[start : end if end >= 0 else len(table)].decode("utf-8", "replace")
-
-
-def _symbols(table: Section, sections: tuple[Section, ...], relocatable: bool, path: str) -> Iterator[Symbol]:
+def _symbols(
+    table: Section, sections: tuple[Section, ...], relocatable: bool, reader: _Names, path: str
+) -> Iterator[Symbol]:
     count = len(table.data) // _SYMBOL.size
     if count > MAX_SYMBOLS:
         raise LimitError(f"more than {MAX_SYMBOLS} symbols", "", path)
@@ -129,7 +156,7 @@ def _symbols(table: Section, sections: tuple[Section, ...], relocatable: bool, p
         if 0 < section < len(sections):
             offset = value if relocatable else value - sections[section].address
             if 0 <= offset <= len(sections[section].data):
-                yield Symbol(_text(names, name), section, offset, size, info & 15)
+                yield Symbol(reader.text(names, name), section, offset, size, info & 15)
 
 
 def _notes(data: bytes) -> Iterator[tuple[str, int, bytes]]:

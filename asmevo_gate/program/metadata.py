@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 16_000_000
 MAX_DEPTH = 32
 MAX_VALUES = 1_000_000
+MAX_PATH_CHARACTERS = 128_000_000
+"""Of all paths together. Each holds the keys above it, so that long keys would multiply the document."""
+MAX_DIGITS = 80
+"""A number of 64 bits has fewer characters in any base; what is longer is text, as for LLVM."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,7 @@ def parse_metadata(source: Source) -> Metadata | None:
     if not openings:
         return None
     opening = openings[0]
-    problems = [
-        f"line {again.outer_place.line}: a second .amdgpu_metadata block is not read"
-        for again in openings[1:]
-    ]
+    problems = [f"line {again.outer_place.line}: a second .amdgpu_metadata block is not read" for again in openings[1:]]
     try:
         document, lines = _read_yaml(opening.rest, opening)
     except _Malformed as reason:
@@ -88,6 +89,7 @@ def metadata_of_document(
         problems.append("amdhsa.kernels is no list")
         entries = []
     kernels = []
+    own_lines = _lines_of_kernels(lines)
     for number, entry in enumerate(entries):
         prefix = f"amdhsa.kernels[{number}]"
         at = f"line {lines[prefix]}: " if prefix in lines else ""
@@ -95,11 +97,21 @@ def metadata_of_document(
             problems.append(f"{at}entry {number} of amdhsa.kernels has no .name")
             continue
         name = entry[".name"]
-        own = {path[len(prefix) :]: line for path, line in lines.items() if path.startswith(prefix + ".")}
-        kernels.append(KernelMetadata(name, str(entry.get(".symbol", name + ".kd")), entry, own))
+        symbol = str(entry.get(".symbol", name + ".kd"))
+        kernels.append(KernelMetadata(name, symbol, entry, own_lines.get(prefix, {})))
     return Metadata(
         target if isinstance(target, str) else None, tuple(version), tuple(kernels), opening, tuple(problems)
     )
+
+
+def _lines_of_kernels(lines: dict[str, int]) -> dict[str, dict[str, int]]:
+    """The lines of each entry of ``amdhsa.kernels`` by its path, and in it by the rest of the path."""
+    found: dict[str, dict[str, int]] = {}
+    for path, line in lines.items():
+        entry, bracket, key = path.partition("]")
+        if key.startswith(".") and entry.startswith("amdhsa.kernels["):
+            found.setdefault(entry + bracket, {})[key] = line
+    return found
 
 
 def _is_version(version: object) -> bool:
@@ -119,8 +131,8 @@ _TEXT_KEYS = frozenset(
 )  # fmt: skip
 """Keys whose value is text whatever it looks like: an argument may be called ``n`` or ``1e3``."""
 
-_INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|[1-9]\d*|0)")
-_FLOAT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|[1-9]\d*|0)", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
 
 def _read_yaml(text: str, opening: Statement) -> tuple[object, dict[str, int]]:
@@ -156,12 +168,12 @@ def _read_yaml(text: str, opening: Statement) -> tuple[object, dict[str, int]]:
                 builder.start([], line)
             elif isinstance(event, (MappingEndEvent, SequenceEndEvent)):
                 builder.open.pop()
+    except UnicodeEncodeError:
+        raise _Malformed("the metadata is no UTF-8 text") from None
     except YAMLError as error:
         mark: Any = getattr(error, "problem_mark", None)
         where = f"line {first + mark.line}: " if mark else ""
-        raise _Malformed(
-            f"{where}the metadata is no valid YAML: {getattr(error, 'problem', error)}"
-        ) from None
+        raise _Malformed(f"{where}the metadata is no valid YAML: {getattr(error, 'problem', error)}") from None
     return builder.document, builder.lines
 
 
@@ -190,6 +202,7 @@ class _Builder:
         self.document: object = None
         self.open: list[_Open] = []
         self.lines: dict[str, int] = {}
+        self._path_characters = 0
 
     def start(self, container: dict[str, object] | list[object], line: int) -> None:
         path = self._add(container, line)
@@ -224,6 +237,9 @@ class _Builder:
             path = top.path + top.key
             top.container[top.key] = value
             top.key, line = None, top.key_line
+        self._path_characters += len(path)
+        if self._path_characters > MAX_PATH_CHARACTERS:
+            raise LimitError(f"line {line}: metadata whose paths have more than {MAX_PATH_CHARACTERS} characters")
         self.lines[path] = line
         return path
 
@@ -234,7 +250,7 @@ def _scalar(event: ScalarEvent, is_text: bool) -> object:
     value = event.value
     if is_text or event.tag in ("!str", "tag:yaml.org,2002:str"):
         return value
-    if _INTEGER.fullmatch(value):
+    if len(value) <= MAX_DIGITS and _INTEGER.fullmatch(value):
         sign, digits = (-1, value[1:]) if value[0] == "-" else (1, value)
         octal = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
         return sign * int(digits, 8 if octal else 0)

@@ -82,4 +82,6 @@ def _bytes(statement: Statement) -> int:
         number = int(text, 0)
     except ValueError:
         return _ENTRY
+    if number < 0:  # no alignment, and no assembler takes it
+        return 0
     return 1 << min(number, 32) if statement.name.startswith(".p2align") else number

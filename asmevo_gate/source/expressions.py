@@ -71,7 +71,7 @@ _TOKEN = re.compile(
     | '(?P<character>\\.|[^\\'\n])'
     | (?P<symbol>\|\||&&|==|!=|<>|<<|>>|<=|>=|[-+~!*/%&|^<>(),])
     )""",
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.ASCII,
 )
 _LOCAL_LABEL = re.compile(r"[bf](?![\w.$@])")
 _REGISTER_BRACKET = re.compile(r"(?:v|s|a|acc|ttmp)$")

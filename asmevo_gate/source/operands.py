@@ -15,7 +15,7 @@ from asmevo_gate.source.symbols import SymbolTable
 
 IDENTIFIERS = re.compile(NAME)
 _COMMON_INDEX = re.compile(
-    r"(?<![\w.$@])(v|s|a|acc|ttmp)\[([A-Za-z_][\w.$]*)(?:\+(\d+))?(?::([A-Za-z_][\w.$]*)(?:\+(\d+))?)?\]"
+    r"(?<![\w.$@])(v|s|a|acc|ttmp)\[([A-Za-z_][\w.$]*)(?:\+([0-9]{1,9}))?(?::([A-Za-z_][\w.$]*)(?:\+([0-9]{1,9}))?)?\]"
 )
 _REGISTER = re.compile(r"(?:v|s|a|acc|ttmp)\d+(?:\.[lh])?$")
 _NAMED_REGISTERS = frozenset(

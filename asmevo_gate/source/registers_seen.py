@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from asmevo_gate.source.statement import Kind, Statement
 from asmevo_gate.source.symbols import NEXT_FREE_SGPR, NEXT_FREE_VGPR, SymbolTable
 
-_REGISTER = re.compile(r"(?<![\w.$@])([vs])(?:(\d+)|\[(\d+)(?::(\d+))?\])(?![\w$@])")
+_REGISTER = re.compile(r"(?<![\w.$@])([vs])(?:([0-9]{1,9})|\[([0-9]{1,9})(?::([0-9]{1,9}))?\])(?![\w$@])")
 _SYMBOLS = {"v": NEXT_FREE_VGPR, "s": NEXT_FREE_SGPR}
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ DURATION = "duration_ns"
 _DURATIONS = ("DurationNs", "Duration_Ns", "AverageNs", "Average (ns)")
 _KERNEL = ("KernelName", "Kernel_Name", "Kernel Name", "Name")
 _BEGIN_END = (("BeginNs", "EndNs"), ("Start_Timestamp", "End_Timestamp"))
+_TIMESTAMP = re.compile(r"[0-9]{1,20}")
+"""An unsigned number of 64 bits."""
 _NO_COUNTERS = frozenset(
     [
         *("index", "gpu-id", "queue-id", "queue-index", "pid", "tid", "grd", "wgr", "lds", "scr", "arch_vgpr", "vgpr"),
@@ -180,7 +183,7 @@ def _values(row: list[str], columns: Mapping[str, int]) -> Iterator[tuple[str, s
         for begin, end in _BEGIN_END:
             if begin in columns and end in columns:
                 first, last = row[columns[begin]], row[columns[end]]
-                if first.strip().isdigit() and last.strip().isdigit():
+                if _TIMESTAMP.fullmatch(first.strip()) and _TIMESTAMP.fullmatch(last.strip()):
                     yield DURATION, str(int(last) - int(first))
                 break
     if "Counter_Name" in columns and "Counter_Value" in columns:
@@ -213,7 +216,7 @@ def _number(text: str, path: str, line: int, name: str) -> float:
 def _read_json(path: str, data: bytes, kernels: dict[str, Measured]) -> None:
     try:
         document = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise GateError(f"not JSON: {error}", "pass the JSON output of rocprofv3", path) from error
     tools = document.get("rocprofiler-sdk-tool") if isinstance(document, dict) else None
     if not isinstance(tools, list):
@@ -221,7 +224,7 @@ def _read_json(path: str, data: bytes, kernels: dict[str, Measured]) -> None:
     for tool in tools:
         try:
             _read_tool(tool, kernels)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise GateError(
                 f"a record lacks what rocprofv3 writes ({type(error).__name__}: {error})", "measure again", path
             ) from error
