@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from asmevo_gate.changes.patterns import Patterns
 from asmevo_gate.changes.repository import Repository, decode_path
 from asmevo_gate.changes.sides import Entry
+from asmevo_gate.errors import GateError
 
+_HEAD = re.compile(rb":[0-7]{6} [0-7]{6} [0-9a-f]{40,64} [0-9a-f]{40,64} [A-Z][0-9]*")
 _RAW = ("--raw", "-z", "--no-abbrev", "--ignore-submodules=none")
 # Above this many candidates git compares no pairs, and a renamed file is an added one.
 _RENAME_LIMIT = "-l2000"
@@ -28,9 +31,8 @@ def differences(repository: Repository, base: str, head: str | None) -> list[Dif
 
     Files that are only announced (``git add --intent-to-add``) are not in the index yet.
     """
-    records = repository.run(*_command(base, head), *_RAW, "--no-renames", *_sides(base, head), "--").split(b"\0")
-    pairs = zip(records[0::2], records[1::2], strict=False)
-    return [_parse(head_field, path) for head_field, path in pairs if head_field]
+    out = repository.run(*_command(base, head), *_RAW, "--no-renames", *_sides(base, head), "--")
+    return [_parse(head_field, path) for head_field, path in _records(out, 2)]
 
 
 def renames(repository: Repository, base: str, head: str | None, assembly: Patterns) -> dict[str, str]:
@@ -44,9 +46,8 @@ def renames(repository: Repository, base: str, head: str | None, assembly: Patte
         *_sides(base, head),
         "--",
     )
-    records = repository.run(*command, *assembly.pathspecs()).split(b"\0")
-    triples = zip(records[0::3], records[1::3], records[2::3], strict=False)
-    return {decode_path(new): decode_path(old) for head_field, old, new in triples if head_field}
+    records = _records(repository.run(*command, *assembly.pathspecs()), 3)
+    return {decode_path(new): decode_path(old) for _, old, new in records}
 
 
 def _command(base: str, head: str | None) -> Sequence[str]:
@@ -57,6 +58,26 @@ def _command(base: str, head: str | None) -> Sequence[str]:
 
 def _sides(base: str, head: str | None) -> Sequence[str]:
     return (base,) if head is None else (base, head)
+
+
+def _records(out: bytes, fields: int) -> list[tuple[bytes, ...]]:
+    """The records of an answer, each of so many fields that end with NUL.
+
+    Raises:
+        GateError: a record is not whole: files would be missing.
+    """
+    found = out.split(b"\0")
+    if found.pop() or len(found) % fields:
+        raise _unreadable(out[-80:])
+    records = list(zip(*(found[start::fields] for start in range(fields)), strict=True))
+    for record in records:
+        if not _HEAD.fullmatch(record[0]) or not all(record[1:]):
+            raise _unreadable(record[0])
+    return records
+
+
+def _unreadable(field: bytes) -> GateError:
+    return GateError(f"git's list of changed files cannot be read at {field[:80]!r}", "update git, or check it by hand")
 
 
 def _parse(field: bytes, path: bytes) -> Difference:

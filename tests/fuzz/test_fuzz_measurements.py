@@ -78,9 +78,9 @@ def test_a_number_of_another_form_is_read_or_refused(number: str) -> None:
         for place in ("10", "20", "30", "50.5", "99.5", "100"):
             _read(table.replace(f",{place}", f",{number}").encode())
     document = msgspec.json.encode(_DOCUMENT)
-    for place in (b":1", b":2", b":5.0"):
-        _read(document.replace(place, b":" + number.encode()))
-        _read(document.replace(place, b':"' + number.encode() + b'"'))
+    for value in (b":1", b":2", b":5.0"):
+        _read(document.replace(value, b":" + number.encode()))
+        _read(document.replace(value, b':"' + number.encode() + b'"'))
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 100_000, b'{"rocprofiler-sdk-tool":' + b"[" * 100_000])
