@@ -3,7 +3,7 @@
 Usage: python benchmarks/check_speed.py [--write]
 
 1. A hook run on a commit without AMDGPU files, in seconds beyond Python's own start.
-2. ``asmevo-gate check`` of one kernel of 50,000 instructions, against ``llvm-mc -filetype=obj`` plus ``llvm-objdump -d``
+2. ``asmevo-gate check --no-cache`` of one kernel of 50,000 instructions, against ``llvm-mc -filetype=obj`` plus ``llvm-objdump -d``
    of the same file, each as a whole process; median of the runs. Peak memory of the check.
 3. The same from 1,000 to 100,000 instructions: seconds for each 1,000 instructions must stay level.
 
@@ -62,7 +62,9 @@ def seconds(command: list[str], cwd: Path | None = None, allowed: tuple[int, ...
         done = subprocess.run(command, cwd=cwd, capture_output=True, check=False)
         times.append(time.perf_counter() - start)
         if done.returncode not in allowed:
-            sys.exit(f"{' '.join(command)} gave {done.returncode}: {done.stderr.decode()}{done.stdout.decode()[-2000:]}")
+            sys.exit(
+                f"{' '.join(command)} gave {done.returncode}: {done.stderr.decode()}{done.stdout.decode()[-2000:]}"
+            )
     return statistics.median(times)
 
 
@@ -80,7 +82,8 @@ def check_against_llvm(folder: Path, count: int) -> dict[str, float]:
     """One size: our whole check, LLVM's two tools, and the ratio."""
     source, output = folder / f"k{count}.s", folder / f"k{count}.o"
     source.write_text(kernel(count))
-    check = seconds([sys.executable, "-m", "asmevo_gate", "check", str(source)], cwd=folder)
+    command = [sys.executable, "-m", "asmevo_gate", "check", "--no-cache", str(source)]
+    check = seconds(command, cwd=folder)
     target = ["-triple=amdgcn-amd-amdhsa", f"-mcpu={GPU}"]
     assemble = seconds(["llvm-mc-22", *target, "-filetype=obj", str(source), "-o", str(output)])
     disassemble = seconds(["llvm-objdump-22", "-d", str(output)])
