@@ -56,12 +56,10 @@ class Listing:
     def _list(self) -> dict[str, Entry]:
         if self._commit is not None:
             out = self._repository.run("ls-tree", "-r", "-z", "--full-tree", self._commit)
-            records = (record.partition(b"\t") for record in out.split(b"\0") if record)
-            split = ((head.split(), path) for head, _, path in records)
+            split = _records(out)
             return {decode_path(path): Entry(h[0].decode(), h[2].decode()) for h, path in split}
         out = self._repository.run("ls-files", "-s", "-z", "--full-name", "--", ":(top)")
-        records = (record.partition(b"\t") for record in out.split(b"\0") if record)
-        split = ((head.split(), path) for head, _, path in records)
+        split = _records(out)
         return {decode_path(path): Entry(h[0].decode(), h[1].decode()) for h, path in split if h[2] == b"0"}
 
     def _resolve(self, path: str) -> str | None:
@@ -117,6 +115,19 @@ class WorkTree:
         except (OSError, ValueError):  # too long, or no name that a file can have
             return None
         return read_file(place, path, self._limit)
+
+
+def _records(out: bytes) -> list[tuple[list[bytes], bytes]]:
+    """(fields, path) of each record of ``ls-tree -z`` or ``ls-files -s -z``.
+
+    Raises:
+        GateError: a record is not whole: files would be missing.
+    """
+    found = out.split(b"\0")
+    records = [(head.split(), path) for head, _, path in (record.partition(b"\t") for record in found[:-1])]
+    if found[-1] or not all(path and len(fields) == 3 and b"".join(fields).isalnum() for fields, path in records):
+        raise GateError("git's list of files cannot be read", "update git, or see what git ls-files -s -z writes")
+    return records
 
 
 def nothing(path: str) -> bytes | None:

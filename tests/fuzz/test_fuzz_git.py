@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from asmevo_gate.changes.difference import differences, renames
 from asmevo_gate.changes.line_diff import LineDiff
+from asmevo_gate.changes.objects import Objects
 from asmevo_gate.changes.patterns import patterns
 from asmevo_gate.changes.repository import Repository
+from asmevo_gate.changes.sides import Listing
 from asmevo_gate.errors import GateError
 from tests.fuzz.mutation import damaged_bytes
 
@@ -62,6 +64,25 @@ def test_an_answer_that_was_cut_off_is_not_taken_for_a_shorter_one(end: int) -> 
         return
     with pytest.raises(GateError):
         differences(_git(_RECORDS[:end]), "base", None)
+
+
+_TREE = b"100644 blob %b\ta.s\x00120000 blob %b\tdir/\xff.s\0" % (_ID, _ID)
+_INDEX = b"100644 %b 0\ta.s\x00100755 %b 2\tdir/\xff.s\0" % (_ID, _ID)
+
+
+@settings(max_examples=200, deadline=None)
+@given(damaged_bytes(_TREE) | damaged_bytes(_INDEX) | st.binary(max_size=80))
+def test_a_damaged_list_of_files_is_read_or_refused(out: bytes) -> None:
+    for commit in (None, "HEAD"):
+        try:
+            Listing(_git(out), cast("Objects", None), commit).entries()
+        except GateError as error:
+            assert "git" in error.message
+
+
+def test_a_good_list_of_files_is_read() -> None:
+    assert set(Listing(_git(_TREE), cast("Objects", None), "HEAD").entries()) == {"a.s", "dir/\udcff.s"}
+    assert set(Listing(_git(_INDEX), cast("Objects", None), None).entries()) == {"a.s"}
 
 
 @settings(max_examples=300, deadline=None)
