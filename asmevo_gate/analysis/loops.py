@@ -77,11 +77,13 @@ def natural_loops(blocks: tuple[Block, ...]) -> tuple[Loop, ...]:
 
     Cycles with several entries (irreducible control flow) have no header that dominates them and are not listed.
     """
-    dominator = immediate_dominators(blocks)
+    if not blocks:
+        return ()
+    interval = _dominator_intervals(immediate_dominators(blocks))
     members: dict[int, set[int]] = {}
     for block in blocks:
         for successor in block.successors:
-            if _dominates(successor, block.number, dominator):
+            if _holds(interval[successor], interval[block.number]):
                 members.setdefault(successor, {successor}).update(_loop_body(successor, block.number, blocks))
     ordered = sorted(members.items(), key=lambda item: (-len(item[1]), item[0]))
     loops: list[Loop] = []
@@ -92,15 +94,31 @@ def natural_loops(blocks: tuple[Block, ...]) -> tuple[Loop, ...]:
     return tuple(loops)
 
 
-def _dominates(a: int, b: int, dominator: list[int | None]) -> bool:
-    if b != 0 and dominator[b] is None:
-        return False
-    current: int | None = b
-    while current is not None:
-        if current == a:
-            return True
-        current = dominator[current]
-    return False
+def _dominator_intervals(dominator: list[int | None]) -> list[tuple[int, int]]:
+    """Entry and exit times of each block in a walk of the dominator tree: a block dominates another when its interval
+    holds the other's. Unreachable blocks have an empty interval."""
+    children: dict[int, list[int]] = {}
+    for number, parent in enumerate(dominator):
+        if parent is not None:
+            children.setdefault(parent, []).append(number)
+    intervals = [(0, -1)] * len(dominator)
+    clock = 0
+    stack = [(0, False)]
+    entered = [0] * len(dominator)
+    while stack:
+        number, done = stack.pop()
+        if done:
+            intervals[number] = (entered[number], clock)
+            continue
+        clock += 1
+        entered[number] = clock
+        stack.append((number, True))
+        stack += [(child, False) for child in children.get(number, ())]
+    return intervals
+
+
+def _holds(outer: tuple[int, int], inner: tuple[int, int]) -> bool:
+    return inner[1] >= 0 and outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
 def _loop_body(header: int, latch: int, blocks: tuple[Block, ...]) -> set[int]:
