@@ -73,8 +73,8 @@ def _faults(decoded: Decoded, target: Target) -> Iterator[tuple[str, str]]:
             below = interval_name(operand.start - number % step, operand.length)
             above = interval_name(operand.start + step - number % step, operand.length)
             yield (
-                f"{name} starts at {number}, but on {target.name} a tuple of {32 * operand.length} bits must start at a "
-                f"multiple of {step}",
+                f"{name} starts at {number}, but on {target.name} a tuple of {32 * operand.length} bits must start "
+                f"at a multiple of {step}",
                 f"use {above}, or {below}",
             )
 

@@ -35,7 +35,8 @@ class Hazard(Rule):
     bad = (
         Example(
             "gfx942",
-            "kernel:\n  v_mov_b32 v1, 0\n  v_mov_b32_dpp v2, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf\n  s_endpgm\n",
+            "kernel:\n  v_mov_b32 v1, 0\n"
+            "  v_mov_b32_dpp v2, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf\n  s_endpgm\n",
             line=3,
         ),
         Example("gfx90a", "kernel:\n  s_mov_b32 m0, s0\n  s_sendmsg sendmsg(MSG_INTERRUPT)\n  s_endpgm\n", line=3),

@@ -53,7 +53,8 @@ class SgprUnder(Rule):
             yield Violation(
                 place=instruction.statement.place,
                 frames=instruction.statement.frames,
-                message=f"s{number} is used, but .amdhsa_next_free_sgpr is {declared}, which allocates {allocated}{why}",
+                message=f"s{number} is used, but .amdhsa_next_free_sgpr is {declared}, "
+                f"which allocates {allocated}{why}",
                 repair=f"set .amdhsa_next_free_sgpr to {facts.resources.used.sgprs}",
                 severity="warning" if severity else None,
             )

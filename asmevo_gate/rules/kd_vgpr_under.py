@@ -22,7 +22,8 @@ class VgprUnder(Rule):
         A register beyond the allocation belongs to another wave, or is the accumulation file: the kernel overwrites
         a neighbour's data, or reads it.
     Repair:
-        Raise .amdhsa_next_free_vgpr (on GPUs with a unified file also .amdhsa_accum_offset) to the highest VGPR plus one.
+        Raise .amdhsa_next_free_vgpr (on GPUs with a unified file also .amdhsa_accum_offset) to the highest VGPR
+        plus one.
     Sources:
         AMDGPUUsage, ".amdhsa_next_free_vgpr" and ".amdhsa_accum_offset"; LLVM AMDGPUBaseInfo getVGPRAllocGranule.
     """
@@ -55,8 +56,8 @@ class VgprUnder(Rule):
             yield Violation(
                 place=instruction.statement.place,
                 frames=instruction.statement.frames,
-                message=f"{name} lies beyond .amdhsa_accum_offset {declared}, in the part for AGPRs; the kernel uses none, "
-                "so it reaches a register of its own"
+                message=f"{name} lies beyond .amdhsa_accum_offset {declared}, in the part for AGPRs; the kernel uses "
+                "none, so it reaches a register of its own"
                 if own
                 else f"{name} is used, but the descriptor gives the wave only v0 to v{limit - 1} (granule included)",
                 repair=f"set .amdhsa_accum_offset to {(most + 3) // 4 * 4}"
@@ -71,8 +72,8 @@ class VgprUnder(Rule):
             yield Violation(
                 place=instruction.statement.place,
                 frames=instruction.statement.frames,
-                message=f"{register_name(VGPR.start + number)} is used, but .amdhsa_next_free_vgpr is {declared}; only the "
-                f"rounding to {limit} registers makes this work",
+                message=f"{register_name(VGPR.start + number)} is used, but .amdhsa_next_free_vgpr is {declared}; only "
+                f"the rounding to {limit} registers makes this work",
                 repair=f"set .amdhsa_next_free_vgpr to {resources.used.vgprs}",
                 severity="warning",
             )

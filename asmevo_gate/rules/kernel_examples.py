@@ -15,7 +15,8 @@ def kernel_text(body: str, directives: str = "", metadata: str = "", vgprs: int 
     )
     if metadata:
         text += (
-            ".amdgpu_metadata\n---\namdhsa.version: [ 1, 2 ]\namdhsa.kernels:\n  - .name: kernel\n    .symbol: kernel.kd\n"
+            ".amdgpu_metadata\n---\namdhsa.version: [ 1, 2 ]\namdhsa.kernels:\n"
+            "  - .name: kernel\n    .symbol: kernel.kd\n"
             f"{metadata}...\n.end_amdgpu_metadata\n"
         )
     return text

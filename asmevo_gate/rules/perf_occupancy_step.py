@@ -36,7 +36,8 @@ class OccupancyStep(Rule):
     Repair:
         Bring the kernel back below the number of registers that the finding names, or accept the step knowingly.
     Sources:
-        AMDGPUUsage, code object COMPUTE_PGM_RSRC1 (granulated VGPR count); LLVM AMDGPUBaseInfo getNumWavesPerEUWithNumVGPRs.
+        AMDGPUUsage, code object COMPUTE_PGM_RSRC1 (granulated VGPR count); LLVM AMDGPUBaseInfo
+        getNumWavesPerEUWithNumVGPRs.
     """
 
     id = "perf.occupancy_step"

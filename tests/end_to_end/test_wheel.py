@@ -50,8 +50,9 @@ def test_the_wheel_works_without_the_checkout(wheel: Path, tmp_path: Path) -> No
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert "wait.lgkmcnt.raw" in done.stdout
+    code = f"import sys; sys.path.insert(0, {str(site)!r}); import asmevo_gate; print(asmevo_gate.__file__)"
     where = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(site)!r}); import asmevo_gate; print(asmevo_gate.__file__)"],
+        [sys.executable, "-c", code],
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert str(site) in where.stdout
