@@ -3,8 +3,8 @@
 Usage: python benchmarks/check_speed.py [--write]
 
 1. A hook run on a commit without AMDGPU files, in seconds beyond Python's own start.
-2. ``asmevo-gate check --no-cache`` of one kernel of 50,000 instructions, against
-   ``llvm-mc -filetype=obj`` plus ``llvm-objdump -d`` of the same file, each as a whole process; median of the runs. Peak memory of the check.
+2. ``asmevo-gate check --no-cache`` of one kernel of 50,000 instructions, against ``llvm-mc -filetype=obj`` plus
+   ``llvm-objdump -d`` of the same file, each as a whole process; median of the runs. Peak memory of the check.
 3. The same from 1,000 to 100,000 instructions: seconds for each 1,000 instructions must stay level.
 
 ``--write`` puts the figures in ``benchmarks/results/check_speed.json``.
