@@ -6,6 +6,7 @@ it uses.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -63,8 +64,13 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+_COLLECT_AFTER = 200_000
+"""New container objects between two runs of the garbage collector. A check makes millions that live until its end."""
+
+
 def run(arguments: list[str]) -> int:
     """Run the command line and give its exit code."""
+    gc.set_threshold(_COLLECT_AFTER, 50, 50)
     try:
         result = cli.main(arguments, prog_name="asmevo-gate", standalone_mode=False)
         return result if isinstance(result, int) else 0
