@@ -13,15 +13,15 @@ import msgspec
 from asmevo_gate.changes.model import Change, Side
 from asmevo_gate.constraints.files import graph_for, lay_over
 from asmevo_gate.constraints.model import ConstraintFile, ConstraintGraph
-from asmevo_gate.cost.interval import scaled
 from asmevo_gate.errors import GateError
+from asmevo_gate.gate.block_match import block_reports
 from asmevo_gate.gate.comparison import mark_new, metric_delta
 from asmevo_gate.gate.compile_check import RULE, assemble_source, assembly_findings
 from asmevo_gate.gate.file_check import CheckedProgram, check_text, kernel_metrics
 from asmevo_gate.gate.findings import findings_of
 from asmevo_gate.gate.inputs import InputText, input_texts
 from asmevo_gate.gate.picture import KernelPicture, kernel_picture
-from asmevo_gate.gate.result import BlockReport, Coverage, Finding, KernelReport, Unknown
+from asmevo_gate.gate.result import Coverage, Finding, KernelReport, Unknown
 from asmevo_gate.gate.settings import Settings
 from asmevo_gate.gate.suppressions import apply_suppressions, read_suppressions
 from asmevo_gate.gate.target_choice import Configuration, configurations, skip_reason
@@ -264,19 +264,5 @@ def _kernel_report(facts: KernelFacts, base: KernelFacts | None) -> KernelReport
         metrics=metrics,
         base=base_metrics,
         delta=metric_delta(metrics, base_metrics) if base_metrics is not None else None,
-        blocks=tuple(_block_reports(facts)),
+        blocks=tuple(block_reports(facts)),
     )
-
-
-def _block_reports(facts: KernelFacts) -> Iterator[BlockReport]:
-    for block in facts.cost.blocks:
-        yield BlockReport(
-            label=block.label,
-            line=block.line,
-            end_line=block.end_line,
-            instructions=block.cost.instructions,
-            loop_depth=block.loop_depth,
-            cycles=scaled(block.cost.cycles, 1 / block.cost.waves) if not block.cost.not_modelled else None,
-            ipc=block.cost.ipc if not block.cost.not_modelled else None,
-            limited_by=block.cost.limited_by,
-        )

@@ -102,7 +102,9 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=False):
 
 class BlockReport(msgspec.Struct, frozen=True):
     """One basic block of a kernel; ``cycles`` and ``ipc`` as in :class:`Metrics`, for one iteration of a block that is
-    a loop by itself, and ``None`` where an instruction is not modelled."""
+    a loop by itself, and ``None`` where an instruction is not modelled. ``base_cycles`` and ``base_ipc`` are those
+    of the same block at base: the one with its label, else the one with its instructions; ``None`` where there is
+    none."""
 
     label: str
     line: int
@@ -112,6 +114,8 @@ class BlockReport(msgspec.Struct, frozen=True):
     cycles: float | Interval | None = None
     ipc: float | Interval | None = None
     limited_by: str | None = None
+    base_cycles: float | Interval | None = None
+    base_ipc: float | Interval | None = None
 
 
 class KernelReport(msgspec.Struct, frozen=True):

@@ -217,3 +217,13 @@ def test_a_wrapper_that_only_includes_is_checked_when_its_path_has_a_gpu(tmp_pat
     with staged_changes(tmp_path) as changes:
         report = run_gate(changes, load_settings(tmp_path), Request(assemble=False))
     assert rules(report) == ["enc.not_on_target"]
+
+
+def test_blocks_are_matched_with_base_by_label_then_by_content(repository: Path) -> None:
+    edit(repository, ".Lend", ".Ldone")
+    edit(repository, "  v_lshlrev_b64 v[2:3], 2, v[0:1]\n", "  v_lshlrev_b64 v[2:3], 2, v[0:1]\n  v_mov_b32 v8, v0\n")
+    (kernel,) = run_staged(repository).kernels
+    entry, body, end = kernel.blocks
+    assert (entry.label, entry.base_cycles) == ("saxpy", entry.cycles)
+    assert (body.label, body.base_cycles) == ("", None)
+    assert (end.label, end.base_cycles) == (".Ldone", end.cycles)
