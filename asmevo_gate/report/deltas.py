@@ -109,9 +109,29 @@ def kernel_changes(kernel: KernelReport) -> list[Change]:
 
 
 def changed_metrics(report: Report) -> list[Change]:
-    """Every metric that differs from base, worse ones first, then by kernel."""
-    changes = [c for k in report.kernels if k.base is not None for c in kernel_changes(k) if c.word != "same"]
+    """Every metric that differs from base, and the hot block of each kernel; worse ones first, then by kernel."""
+    compared = [kernel for kernel in report.kernels if kernel.base is not None]
+    changes = [c for k in compared for c in (*kernel_changes(k), *hot_block_changes(k)) if c.word != "same"]
     return sorted(changes, key=lambda change: _WORD_RANK[change.word])
+
+
+def hot_block_changes(kernel: KernelReport) -> list[Change]:
+    """Cycles and IPC of the block in the innermost loop, else the longest one, of those where they differ from base."""
+    differing = [
+        block
+        for block in kernel.blocks
+        if block.cycles is not None and block.base_cycles is not None and block.cycles != block.base_cycles
+    ]
+    hot = max(differing, key=lambda block: (block.loop_depth, middle(block.cycles or 0)), default=None)
+    if hot is None:
+        return []
+    name = f"block {hot.label}" if hot.label else f"the block at line {hot.line}"
+    cycles = Metric("block_cycles", f"cycles of {name}", "", "lower")
+    ipc = Metric("block_ipc", f"IPC of {name}", "", "higher")
+    return [
+        Change(kernel, cycles, hot.base_cycles, hot.cycles, _word(cycles, hot.base_cycles, hot.cycles)),
+        Change(kernel, ipc, hot.base_ipc, hot.ipc, _word(ipc, hot.base_ipc, hot.ipc)),
+    ]
 
 
 def new_kernels(report: Report) -> list[KernelReport]:

@@ -29,3 +29,11 @@ def npm_program(package: str, version: str, name: str) -> Path:
         if done.returncode != 0:
             pytest.skip(f"npm cannot install {package}@{version}: {done.stderr.strip()[-200:]}")
     return program
+
+
+def sarif_multitool() -> Path:
+    """Microsoft's validator of SARIF logs. Its install script, which is not run, only makes the program executable."""
+    program = npm_program("@microsoft/sarif-multitool", "5.7.0", "sarif-multitool")
+    for binary in program.parents[1].glob("@microsoft/sarif-multitool-*/Sarif.Multitool"):
+        binary.chmod(0o755)
+    return program

@@ -17,10 +17,9 @@ from tests.forge.fake_server import git
 from tests.report.reader_schemas import JUNIT_10, SARIF_2_1_0, schema_path
 
 from .ci_templates import ROOT
-from .npm_programs import npm_program
+from .npm_programs import sarif_multitool
 
 pytestmark = pytest.mark.slow
-SARIF_MULTITOOL = "5.7.0"
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +41,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def multitool() -> Path:
-    """Microsoft's validator of SARIF logs. Its install script, which is not run, only makes the program executable."""
-    program = npm_program("@microsoft/sarif-multitool", SARIF_MULTITOOL, "sarif-multitool")
-    for binary in program.parents[1].glob("@microsoft/sarif-multitool-*/Sarif.Multitool"):
-        binary.chmod(0o755)
-    return program
+    return sarif_multitool()
 
 
 def read_json(path: Path) -> Any:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from asmevo_gate.gate.result import Location
 from asmevo_gate.report import sarif
 from asmevo_gate.report.context import RenderContext
 from asmevo_gate.report.sarif import render
+from tests.end_to_end.npm_programs import sarif_multitool
 from tests.report.reader_schemas import SARIF_2_1_0, schema_path
 from tests.report.samples import CONTEXT, MISSING_WAIT, OLD, SAMPLES, failing, not_checked, with_text
 from tests.report.strategies import for_any, text
@@ -134,14 +134,11 @@ def test_a_path_becomes_a_uri(file: str, uri: str) -> None:
     assert ("uriBaseId" in location) == (not uri.startswith("file:"))
 
 
-@pytest.mark.skipif(
-    shutil.which("sarif-multitool") is None,
-    reason="sarif-multitool is not on the path (npm package @microsoft/sarif-multitool)",
-)
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_the_validator_of_the_format_finds_nothing(sample: str, tmp_path: Path) -> None:
     (tmp_path / "log.sarif").write_text(render(SAMPLES[sample](), CONTEXT), encoding="utf-8")
-    command = ["sarif-multitool", "validate", "log.sarif", "-o", "found.sarif"]
+    command = [str(sarif_multitool()), "validate", "log.sarif", "-o", "found.sarif"]
     subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120)  # its exit status says nothing
     found = json.loads((tmp_path / "found.sarif").read_text(encoding="utf-8-sig"))
     # SARIF2005 asks for a web page of the tool.

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from asmevo_gate.cost.interval import Interval
-from asmevo_gate.gate.result import Coverage, KernelReport, Metrics, Unknown
+from asmevo_gate.gate.result import BlockReport, Coverage, KernelReport, Metrics, Unknown
 from asmevo_gate.report.arrangement import unique_fingerprints
 from asmevo_gate.report.context import rule_help
-from asmevo_gate.report.deltas import METRICS, changed_metrics, kernel_changes, number_text
+from asmevo_gate.report.deltas import METRICS, changed_metrics, hot_block_changes, kernel_changes, number_text
 from asmevo_gate.report.verdict import coverage_sentence, verdict_sentence
 from asmevo_gate.rules.rule import Example, Rule
 from tests.report.samples import MISSING_WAIT, OCCUPANCY, failing, not_checked, passing
@@ -152,3 +152,17 @@ def test_the_package_itself_imports_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['asmevo_gate', 'asmevo_gate.report']"
+
+
+def test_the_hot_block_is_shown_where_its_cycles_differ_from_base() -> None:
+    blocks = (
+        BlockReport("entry", 1, 4, 4, 0, cycles=400.0, base_cycles=300.0, ipc=0.5, base_ipc=0.6),
+        BlockReport(".Lloop", 5, 9, 5, 1, cycles=20.0, base_cycles=40.0, ipc=1.0, base_ipc=0.5),
+        BlockReport(".Lsame", 10, 12, 3, 2, cycles=90.0, base_cycles=90.0, ipc=1.0, base_ipc=1.0),
+    )
+    kernel = KernelReport("k", "k.s", "gfx942", Metrics(), Metrics(), {}, blocks)
+    shown = [(change.metric.label, change.base, change.head, change.word) for change in hot_block_changes(kernel)]
+    assert shown == [
+        ("cycles of block .Lloop", 40.0, 20.0, "better"),
+        ("IPC of block .Lloop", 0.5, 1.0, "better"),
+    ]
