@@ -75,13 +75,14 @@ class GateJudge:
         return parsed_program(self.path, text, self.way.target, self.options, self.way.wave_size)
 
     def findings(self, program: Program) -> Counter[tuple[str, str, str]]:
-        """Every violation of a rule, and everything that is not understood."""
+        """Every violation of a rule but for mere advice, and everything that is not understood."""
         checked = check_program(program, constraints=self.graph, profiles=self.profiles)
         found: Counter[tuple[str, str, str]] = Counter()
         for one in checked.violations:
             violation = one.violation
-            if (violation.rule or one.rule.id) in _FOLLOWS:
-                continue
+            severity = violation.severity or one.rule.severity
+            if severity == "info" or (violation.rule or one.rule.id) in _FOLLOWS:
+                continue  # advice on what could be shorter is no fault of a rewrite
             found[violation.rule or one.rule.id, one.kernel, violation.context or violation.message] += 1
         for unknown in checked.unknown:
             found["not checked", "", f"{unknown.reason}: {unknown.text}"] += 1

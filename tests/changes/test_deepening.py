@@ -96,8 +96,9 @@ def test_a_remote_that_is_gone_leaves_the_known_branch(upstream: Scratch, tmp_pa
 
 def test_unrelated_histories_are_an_error_after_all_history_is_there(upstream: Scratch, tmp_path: Path) -> None:
     upstream.git("checkout", "--quiet", "--orphan", "island")
+    upstream.stage("island.s", b"; not the first commit of main made again within the same second\n")
     island = upstream.commit()
-    upstream.git("checkout", "--quiet", "main")
+    upstream.git("checkout", "--quiet", "--force", "main")
     clone = shallow_clone(upstream, tmp_path)
     history = History(clone.root)
     history.commit(island, "base")

@@ -109,6 +109,7 @@ def test_blob_is_no_revision(branches: Scratch) -> None:
 
 def test_unrelated_histories_are_an_error(branches: Scratch) -> None:
     branches.git("checkout", "--quiet", "--orphan", "island")
+    branches.stage("island.s", b"; not the first commit of main made again within the same second\n")
     branches.commit()
     with pytest.raises(GateError, match="no common ancestor"):
         range_changes(branches.root, "main")

@@ -151,7 +151,10 @@ class Comparison:
         if ours.keeps == first.mask and first.length == 1 and self._rules.keeps_high_half(self.target.name):
             return "half_result"
         opcode = self.descriptions.opcodes[assembled.opcode]
-        return "partial_result" if self._rules.concerns("partial_result", opcode, self.descriptions) else ""
+        for rule in ("partial_result", "conditional_destination"):
+            if self._rules.concerns(rule, ours.base, opcode, self.descriptions):
+                return rule
+        return ""
 
 
 _REGISTER = re.compile(r"\b([vsa])(?:(\d+)|\[(\d+):(\d+)\])(?!\w)")

@@ -61,7 +61,7 @@ class HandRules:
         rule = next(rule for rule in self._rules if rule["name"] == "half_result")
         return find_target(target).facts["waitcnt"] not in rule["not_families"]
 
-    def concerns(self, name: str, opcode: Opcode, descriptions: Descriptions) -> bool:
-        """True when the operands of an opcode fall under the named rule."""
+    def concerns(self, name: str, base: str, opcode: Opcode, descriptions: Descriptions) -> bool:
+        """True when the operands of an opcode, whose mnemonic is ``base``, fall under the named rule."""
         rule = next(rule for rule in self._rules if rule["name"] == name)
-        return self._concerns(rule, FormKey("", "", 0, ""), [opcode], descriptions)
+        return self._concerns(rule, FormKey(base, "", 0, ""), [opcode], descriptions)
