@@ -21,6 +21,7 @@ from asmevo_gate.isa.instruction import Decoded, NotDecoded, Op
 from asmevo_gate.isa.waits import decode_depctr
 from asmevo_gate.program.control_flow import build_blocks
 from asmevo_gate.program.model import Function, Instruction
+from tests.mutation.llvm_overcounts import latency_of_another, later_wait_states
 
 Outcome = Literal["found", "explained", "missed"]
 _DEPCTR = ("s_waitcnt_depctr", "s_wait_alu")
@@ -29,13 +30,15 @@ _DEPCTR = ("s_waitcnt_depctr", "s_wait_alu")
 @dataclass(frozen=True)
 class Mutant:
     """A function with one change. ``place`` is the index of the changed instruction in the original and ``next`` the
-    first instruction behind it that is no mitigation, by its index in the mutant."""
+    first instruction behind it that is no mitigation, by its index in the mutant; ``lacks`` are the wait states that
+    an ``s_nop`` has lost."""
 
     function: Function
     change: str
     removed: Decoded
     place: int
     next: int
+    lacks: int = 0
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,10 @@ def _mutant(function: Function, place: int, text: str | None, change: str, remov
     following = place + 1 - gone
     while following < len(changed) - 1 and _stands_aside(changed[following].decoded, function):
         following += 1
-    return Mutant(mutated, change, removed, place, following)
+    lacks = 0
+    if removed.base == "s_nop" and isinstance(count := removed.operands[0].value, int):
+        lacks = count + 1 if text is None else 1
+    return Mutant(mutated, change, removed, place, following, lacks)
 
 
 def _stands_aside(decoded: Decoded | None, function: Function) -> bool:
@@ -111,11 +117,21 @@ def judge(mutant: Mutant, graph: ConstraintGraph, before: dict[tuple[int, str], 
         if severe:
             return Judgement("found", best.edge.rule, "")
         return Judgement("explained", best.edge.rule, f"reported as {best.edge.severity} by '{best.edge_id}'")
-    reason = over_conservative(mutant)
+    reason = over_conservative(mutant) or _overcounted(mutant, graph)
     if reason:
         return Judgement("explained", "", reason)
     elsewhere = f"reported '{found[0].edge_id}' at another place" if found else "no finding"
     return Judgement("missed", found[0].edge.rule if found else "", elsewhere)
+
+
+def _overcounted(mutant: Mutant, graph: ConstraintGraph) -> str:
+    """Which shortcut of LLVM's search gives exactly the wait states that the mutant lacks, or ``""``."""
+    if mutant.removed.base != "s_nop":
+        return ""
+    function = mutant.function
+    return latency_of_another(function, graph, mutant.next, mutant.lacks) or later_wait_states(
+        function, graph, mutant.next, mutant.next
+    )
 
 
 def positions(function: Function, graph: ConstraintGraph) -> dict[tuple[int, str], int]:
