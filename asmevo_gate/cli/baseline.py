@@ -19,10 +19,10 @@ def command() -> None:
 def write(paths: tuple[str, ...], output: str, gpus: tuple[str, ...]) -> int:
     """Record every finding of the tracked assembly files (or of PATHS) as known."""
     from asmevo_gate.changes import named_files, tracked_files
+    from asmevo_gate.file_writing import write_text
     from asmevo_gate.gate.baseline import make_baseline
     from asmevo_gate.gate.run import Request, run_gate
     from asmevo_gate.gate.settings import load_settings
-    from asmevo_gate.report.writing import write_text
 
     here = Path.cwd()
     settings = load_settings(here)

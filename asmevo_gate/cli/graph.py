@@ -61,7 +61,7 @@ def show(rule: str | None, gpu: str, rocm: str) -> int:
 def export(gpu: str, rocm: str, output: str) -> int:
     """Compile the graph to ONNX and write it to FILE (needs the package onnx)."""
     from asmevo_gate.constraints.compile_onnx import compile_graph
-    from asmevo_gate.report.writing import write_bytes
+    from asmevo_gate.file_writing import write_bytes
 
     write_bytes(Path(output), compile_graph(_graph(gpu, rocm)))
     click.echo(f"{output}: the constraint graph of {gpu}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from asmevo_gate.errors import GateError, UsageError
+from asmevo_gate.file_writing import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +87,7 @@ def command(
         if write:
             _write(files, root)
         if patch_file is not None:
-            Path(patch_file).write_text("".join(one.patch for one in files), encoding="utf-8", newline="")
+            write_bytes(Path(patch_file), "".join(one.patch for one in files).encode("utf-8"))
         if patch_directory is not None or branch is not None:
             _commit(files, here, patch_directory, branch)
         if format_ == "text":
@@ -116,9 +117,9 @@ def _write(files: tuple[FileRewrite, ...], root: Path) -> None:
                     "stage its changes or put them aside, or name the file",
                     one.path,
                 )
-            path.write_bytes(one.after.encode("utf-8"))
         except OSError as error:
-            raise GateError(f"cannot write: {error.strerror}", "check the file's permissions", one.path) from error
+            raise GateError(f"cannot read: {error.strerror}", "check the file's permissions", one.path) from error
+        write_bytes(path, one.after.encode("utf-8"))
 
 
 def _commit(files: tuple[FileRewrite, ...], here: Path, directory: str | None, branch: str | None) -> None:
@@ -143,11 +144,10 @@ def _commit(files: tuple[FileRewrite, ...], here: Path, directory: str | None, b
 
 
 def _write_mails(series: Series, directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
     for number, mail in enumerate(series.files, 1):
         subject = re.search(r"^Subject: (?:\[PATCH[^\]]*\] )?(.*)$", mail, re.M)
         words = re.sub(r"[^A-Za-z0-9.]+", "-", subject[1] if subject else "rewrite").strip("-.")[:52]
-        (directory / f"{number:04}-{words}.patch").write_text(mail, encoding="utf-8", errors="surrogateescape")
+        write_bytes(directory / f"{number:04}-{words}.patch", mail.encode("utf-8", "surrogateescape"))
 
 
 def _show(

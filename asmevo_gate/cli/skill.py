@@ -11,6 +11,7 @@ import click
 
 from asmevo_gate import __version__
 from asmevo_gate.errors import GateError, UsageError
+from asmevo_gate.file_writing import write_bytes
 
 if TYPE_CHECKING:
     from asmevo_gate.gate.rewriting import FileRewrite, GateJudge
@@ -84,10 +85,7 @@ def command(
     for line in _steps(program, result, proposers, debug):
         info(line)
     written = result.after.encode("utf-8") if result.after != result.before else data
-    try:
-        output.write_bytes(written)
-    except OSError as error:
-        raise GateError(f"cannot write {output}: {error.strerror}", "check the path and its permissions") from error
+    write_bytes(output, written)
     accepted = sum(1 for one in result.rewrites if one.state == "accepted")
     what = (
         f"{accepted} blocks rewritten, each proved" if accepted else "nothing could be improved: copied byte for byte"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from pathlib import Path
 
 from asmevo_gate.constraints.files import constraint_directory
 from asmevo_gate.constraints.graph_digest import graph_digest
 from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.errors import GateError
+from asmevo_gate.file_writing import replace_file
 
 
 class EngineUnavailable(GateError):
@@ -41,7 +41,5 @@ def compiled_graph(graph: ConstraintGraph, cache: Path | None = None) -> bytes:
     content = compile_graph(graph)
     if kept is not None:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        partial = kept.with_suffix(f".{os.getpid()}")
-        partial.write_bytes(content)
-        partial.replace(kept)
+        replace_file(kept, content)
     return content

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ import msgspec
 
 from asmevo_gate.changes.model import Side
 from asmevo_gate.errors import UsageError
+from asmevo_gate.file_writing import replace_file
 from asmevo_gate.gate.change_check import FileResult, SideFiles
 from asmevo_gate.gate.environment import code_version, tools_version
 from asmevo_gate.gate.file_task import CANNOT_BE_SENT, Setup, SideFile, Task, encode, side_file
@@ -146,14 +146,9 @@ class Cache:
             return
         content = MAGIC + hashlib.sha256(payload).digest() + payload
         place = self._place(key)
-        temporary = place.with_name(f".{key}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
         try:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            try:
-                temporary.write_bytes(content)
-                temporary.replace(place)
-            finally:
-                temporary.unlink(missing_ok=True)
+            replace_file(place, content, durable=False)
         except OSError as error:
             self._give_up("written", error)
         else:

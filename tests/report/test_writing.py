@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 
 import pytest
 
-from asmevo_gate.errors import GateError, UsageError
+from asmevo_gate.errors import UsageError
 from asmevo_gate.report.context import RenderContext
 from asmevo_gate.report.formats import FORMATS, format_name, renderer
-from asmevo_gate.report.writing import Output, parse_outputs, write_outputs, write_text
+from asmevo_gate.report.writing import Output, parse_outputs, write_outputs
 from tests.report.samples import CONTEXT, failing
 
 
@@ -51,38 +49,3 @@ def test_nothing_is_written_when_one_report_cannot_be_made(tmp_path: Path, monke
     with pytest.raises(RuntimeError):
         write_outputs(parse_outputs([f"json={tmp_path}/a", f"sarif={tmp_path}/b"]), failing(), CONTEXT)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_temporary_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = tmp_path / "report.json"
-    target.write_text("old")
-
-    def full_disk(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(GateError, match="No space left") as raised:
-        write_text(target, "new")
-    assert raised.value.file == str(target)
-    assert target.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [target]
-
-
-def test_a_folder_or_a_file_in_the_way_is_one_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for path in (tmp_path, tmp_path / "file" / "report.json"):
-        with pytest.raises(GateError, match="cannot write the report"):
-            write_text(path, "x")
-
-
-def test_a_report_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
-    (tmp_path / "plain").write_text("")
-    write_text(tmp_path / "report", "x")
-    assert stat.S_IMODE((tmp_path / "report").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
-
-
-def test_text_is_utf_8_with_unix_line_ends_and_no_byte_order_mark(tmp_path: Path) -> None:
-    write_text(tmp_path / "report", "é\n\udce9\n")
-    assert (tmp_path / "report").read_bytes() == b"\xc3\xa9\n\\udce9\n"
