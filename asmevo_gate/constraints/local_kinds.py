@@ -24,7 +24,7 @@ def _alone(
         found=None,
         needed=None,
         through=through,
-        blocks=(view.block_of[index],),
+        blocks=tuple(range(view.block_of[index if producer is None else producer], view.block_of[index] + 1)),
     )
 
 
@@ -78,30 +78,31 @@ _CONDITIONS = {"last_allocated_vgpr": _last_allocated_vgpr}
 
 
 def clause_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
-    """Loads of a soft clause (consecutive loads of one kind) that overwrite an address register of a member."""
+    """Loads of a soft clause (consecutive loads of one kind) that overwrite an address register of a member.
+
+    A label between two loads ends no clause, a branch does: the clause is followed in program order.
+    """
     found: list[HazardViolation] = []
-    for block in view.blocks:
-        kind, addresses, written = Op.NONE, 0, 0
-        first = block.first
-        for index in range(block.first, block.end):
-            decoded = view.function.instructions[index].decoded
-            now = _clause_kind(decoded)
-            if decoded is None or not now or (edge.condition == "scalar_loads" and now != Op.SMEM):
-                kind = Op.NONE
-                continue
-            if now != kind:
-                kind, addresses, written, first = now, 0, 0, index
-            read = decoded.reads & ~decoded.implicit_reads & ~decoded.keeps
-            write = decoded.writes & (registers.VECTOR | registers.SGPRS | registers.VCC)
-            bad = (addresses | read) & (written | write)
-            # A load of one dword that overwrites its own address can be replayed: it is one access.
-            alone = first == index and (write.bit_count() < 2 or edge.condition == "scalar_loads")
-            if bad and not alone:
-                found.append(_alone(view, edge_id, edge, index, first if first != index else None, bad))
-                kind = Op.NONE
-                continue
-            addresses |= read
-            written |= write
+    kind, addresses, written, first = Op.NONE, 0, 0, 0
+    for instruction in view.function.instructions:
+        decoded, index = instruction.decoded, instruction.index
+        now = _clause_kind(decoded)
+        if decoded is None or not now or (edge.condition == "scalar_loads" and now != Op.SMEM):
+            kind = Op.NONE
+            continue
+        if now != kind:
+            kind, addresses, written, first = now, 0, 0, index
+        read = decoded.reads & ~decoded.implicit_reads & ~decoded.keeps
+        write = decoded.writes & (registers.VECTOR | registers.SGPRS | registers.VCC)
+        bad = (addresses | read) & (written | write)
+        # A load of one dword that overwrites its own address can be replayed: it is one access.
+        alone = first == index and (write.bit_count() < 2 or edge.condition == "scalar_loads")
+        if bad and not alone:
+            found.append(_alone(view, edge_id, edge, index, first if first != index else None, bad))
+            # The repair goes before this load, which then begins a clause of its own.
+            addresses, written, first = 0, 0, index
+        addresses |= read
+        written |= write
     return found
 
 

@@ -1,24 +1,18 @@
-"""Short programs made from the data: for each distance edge a producer and a consumer that match its nodes.
+"""Instruction texts for tests that are made from the constraint data: the matcher tells which of them are in a node.
 
-Instruction texts come from a list for each target; the matcher tells which of them are in a node. No edge is named
-here: an edge without a program is an error of the list.
+No edge is named here: an edge for which no texts are found is an error of the list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
-from asmevo_gate.constraints.distance import DistanceEdge
 from asmevo_gate.constraints.files import graph_for
-from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.matching import Traits, matcher_for
-from asmevo_gate.constraints.violation import UNBOUNDED
 from asmevo_gate.isa.decoder import isa_for
 from asmevo_gate.isa.instruction import NotDecoded
-from asmevo_gate.isa.targets import Target, find_target
-from tests.constraints.programs import kernel
+from asmevo_gate.isa.targets import find_target
 
 _SCALAR = """
 s_mov_b32 m0, s4|s_mov_b32 s4, 0|s_mov_b32 vcc_lo, 0|s_mov_b64 exec, -1|s_mov_b32 exec_lo, -1|s_mov_b32 s102, 0
@@ -54,20 +48,37 @@ buffer_load_dword v9, v10, s[12:15], 0 offen offset:6|lds_direct_load v0 wait_vd
 ds_direct_load v0 wait_va_vdst:15 wait_vm_vsrc:1
 image_sample_d v[16:19], [v20, v21, v22, v23, v24, v25], s[16:23], s[24:27] dmask:15 dim:SQ_RSRC_IMG_2D
 """
-
-
-@dataclass(frozen=True)
-class EdgeProgram:
-    """One edge with a producer and a consumer that make it; ``needed`` is the required distance (``None``: only a
-    mitigation helps)."""
-
-    gpu: str
-    wave: int
-    edge_id: str
-    producer: str
-    consumer: str
-    needed: int | None
-    unit: str
+_PAIRED = """
+v_mov_b32 v1, v9|v_add_f32 v9, v0, v1|v_dual_mov_b32 v8, v0 :: v_dual_mov_b32 v9, v2
+v_dual_add_f32 v8, v0, v5 :: v_dual_add_f32 v9, v2, v6|v_dual_add_f32 v8, v0, v5 :: v_dual_add_f32 v9, v1, v6
+global_load_dword v10, v[10:11], off|global_load_dwordx2 v[10:11], v[10:11], off|s_load_dwordx2 s[4:5], s[4:5], 0x0
+s_load_b64 s[4:5], s[4:5], 0x0|s_load_b64 s[10:11], s[4:5], 0x0|s_load_dwordx2 s[10:11], s[4:5], 0x0
+s_load_b64 s[12:13], s[6:7], 0x0|s_load_dwordx2 s[12:13], s[6:7], 0x0
+v_lshlrev_b64 v[8:9], v7, v[10:11]|v_lshlrev_b64 v[8:9], v6, v[10:11]|s_branch 0x3f|s_branch 0x3e
+flat_load_dword v8, v[10:11] offset:4|flat_load_dword v8, v[10:11]
+v_mad_u64_u32 v[8:9], s[4:5], v8, v10, v[12:13]|v_mad_u64_u32 v[8:9], s[4:5], v7, v10, v[12:13]
+v_mad_u64_u32 v[8:9], s4, v8, v10, v[12:13]|v_mad_u64_u32 v[8:9], s4, v7, v10, v[12:13]
+s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)|s_getreg_b32 s5, hwreg(HW_REG_STATE_PRIV)
+s_getreg_b32 s5, hwreg(HW_REG_WAVE_STATUS)|s_getreg_b32 s5, hwreg(HW_REG_STATUS)
+ds_atomic_async_barrier_arrive_b64 v9|s_setreg_imm32_b32 hwreg(HW_REG_WAVE_SCHED_MODE, 0, 2), 2
+s_setreg_imm32_b32 hwreg(HW_REG_WAVE_SCHED_MODE, 0, 2), 0|v_cmp_gt_u32 vcc, v8, s4|v_cndmask_b32 v9, v10, v11, s4
+v_cndmask_b32 v9, v10, v11, vcc_lo|v_mov_b32 v9, vcc_lo|s_mov_b32 s9, vcc_lo|s_mov_b32 s9, s4
+v_readfirstlane_b32 vcc_lo, v9|v_mov_b32 v8, vcc_lo|s_cbranch_scc0 .Lend
+"""
+"""Instructions that differ in what makes them a hazard, for edges about one instruction or about more than two."""
+_WAITS = """
+s_waitcnt_depctr depctr_va_vdst(0)|s_waitcnt_depctr depctr_va_sdst(0)|s_waitcnt_depctr depctr_va_vcc(0)
+s_waitcnt_depctr depctr_sa_sdst(0)|s_waitcnt_depctr depctr_vm_vsrc(0)|s_waitcnt_depctr 0
+s_wait_alu depctr_va_vdst(0)|s_wait_alu depctr_va_sdst(0)|s_wait_alu depctr_va_vcc(0)|s_wait_alu depctr_sa_sdst(0)
+s_wait_alu depctr_vm_vsrc(0)|s_wait_alu 0|s_waitcnt vmcnt(0)|s_waitcnt lgkmcnt(0)|s_waitcnt 0
+s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)|s_waitcnt_vscnt null, 0x0|s_wait_loadcnt 0x0|s_wait_storecnt 0x0
+s_wait_dscnt 0x0|s_wait_idle|s_mov_b32 null, 0|s_nop 0|v_mov_b32 v250, 0|v_nop|s_mov_b64 vcc, -1
+v_readfirstlane_b32 s98, v251|exp mrt0 v250, v250, v250, v250|v_exp_f32 v250, v251|s_load_dword s98, s[96:97], 0x0
+s_load_b32 s98, s[96:97], 0x0|ds_read_b32 v250, v251|ds_load_b32 v250, v251|global_load_dword v250, v[252:253], off
+global_load_b32 v250, v[252:253], off|s_mov_b32 s98, 0|s_wait_alu depctr_va_sdst(0) depctr_sa_sdst(0)
+s_waitcnt_vmcnt null, 0x0|s_waitcnt_lgkmcnt null, 0x0|s_wait_kmcnt 0x0|s_wait_samplecnt 0x0|s_wait_asynccnt 0x0
+"""
+"""What may end a hazard; on registers that the other texts leave alone."""
 
 
 _SHAPES = (
@@ -84,6 +95,8 @@ _SHAPES = (
     ("v_mfma_f64_16x16x4f64 v_mfma_f64_16x16x4_f64", 8, 2, 2),
     ("v_wmma_f32_16x16x16_f16", 8, 8, 8),
     ("v_wmma_f32_16x16x16_f16", 8, 4, 4),
+    ("v_wmma_f32_16x16x16_f16", 4, 8, 8),
+    ("v_wmma_f32_16x16x16_f16", 4, 2, 2),
     ("v_wmma_f32_16x16x32_f16", 8, 8, 8), ("v_wmma_i32_16x16x64_iu8", 8, 8, 8),
     ("v_wmma_f32_16x16x64_fp8_fp8", 8, 8, 8),
     ("v_wmma_f32_16x16x4_f32", 8, 2, 2), ("v_swmmac_f32_16x16x64_f16", 8, 8, 16),
@@ -119,6 +132,23 @@ def _matrix_text(name: str, file: str, at_zero: str, sizes: tuple[int, int, int]
     return f"{name} {span(file, d_at, d)}, {span(sources, a_at, a)}, {span('v', 112, b)}, {last}"
 
 
+def _listed(*blocks: str) -> list[str]:
+    return [text for block in blocks for line in block.strip().splitlines() for text in line.split("|")]
+
+
+@cache
+def waits(gpu: str, wave: int) -> tuple[tuple[str, Traits], ...]:
+    """The instructions of the target that may end a hazard, with their traits."""
+    target = find_target(gpu)
+    matcher = matcher_for(graph_for(target), target)
+    found: list[tuple[str, Traits]] = []
+    for text in _listed(_WAITS):
+        decoded = isa_for(target, wave).decode(text)
+        if not isinstance(decoded, NotDecoded):
+            found.append((text, matcher.traits(decoded)))
+    return tuple(found)
+
+
 @cache
 def texts(gpu: str, wave: int) -> tuple[tuple[str, Traits], ...]:
     """Every text of the lists that the target has, with its traits."""
@@ -126,11 +156,8 @@ def texts(gpu: str, wave: int) -> tuple[tuple[str, Traits], ...]:
     graph, isa = graph_for(target), isa_for(target, wave)
     matcher = matcher_for(graph, target)
     found: list[tuple[str, Traits]] = []
-    listed = [
-        text for block in (_SCALAR, _VALU, _MEMORY) for line in block.strip().splitlines() for text in line.split("|")
-    ]
     shapes: set[tuple[str, str]] = set()
-    for text in (*listed, *_matrix(gpu)):
+    for text in (*_listed(_SCALAR, _VALU, _MEMORY, _PAIRED), *_matrix(gpu)):
         decoded = isa.decode(text)
         if isinstance(decoded, NotDecoded):
             continue
@@ -140,37 +167,3 @@ def texts(gpu: str, wave: int) -> tuple[tuple[str, Traits], ...]:
             shapes.add(key)
             found.append((text, traits))
     return tuple(found)
-
-
-def edge_programs(gpu: str, wave: int) -> Iterator[EdgeProgram | str]:
-    """For each active distance edge of a target and each grade one program, or the id of an edge without one."""
-    target: Target = find_target(gpu)
-    graph = graph_for(target)
-    view = FunctionView(kernel(gpu, "s_nop 0", wave), graph)
-    by_node: dict[str, list[tuple[str, Traits]]] = {}
-    for text, traits in texts(gpu, wave):
-        for node in traits.nodes:
-            by_node.setdefault(node, []).append((text, traits))
-    for edge_id, edge in graph.edges.items():
-        if edge.kind != "distance" or edge.state or not view.active(edge, frozenset()) or edge.through:
-            continue
-        compiled = DistanceEdge(edge_id, edge, view)
-        seen: set[int | str] = set()
-        for producer, made in by_node.get(edge.producer, ()):
-            registers = made.nodes[edge.producer]
-            grade = made.grade if isinstance(edge.required, dict) else ""
-            if grade in seen:
-                continue
-            for consumer, used in by_node.get(edge.consumer, ()):
-                wanted = used.nodes[edge.consumer]
-                if not compiled.related(registers, wanted, made.opcode == used.opcode):
-                    continue
-                needed = compiled.needed(made.grade, used)
-                if needed:
-                    seen.add(grade)
-                    yield EdgeProgram(
-                        gpu, wave, edge_id, producer, consumer, None if needed >= UNBOUNDED else needed, edge.unit
-                    )
-                    break
-        if not seen:
-            yield edge_id
