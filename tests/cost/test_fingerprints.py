@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -128,6 +130,33 @@ def test_registers_and_waves_agree_with_the_resource_limits(target: str) -> None
     smallest = limits.vgpr[min(limits.vgpr)]
     assert fingerprint.registers["vgprs_per_simd_lane"].number == smallest.file
     assert fingerprint.registers["vgpr_granule"].lookup(min(limits.vgpr)) == smallest.granule
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_lds_is_that_of_the_resource_limits(target: str) -> None:
+    lds, limits = load_fingerprint(target).lds, resource_limits(find_target(target))
+    assert lds["granule"].number == limits.lds_granule
+    assert lds["bytes"].number == max(block.lds_bytes for block in limits.sharing.values())
+
+
+LLC = shutil.which("llc-22")
+ONE_BLOCK_SIZE = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx1250")
+"""Targets that state LDS in blocks of the size in which they allocate it: gfx10 to gfx12.0 state smaller ones, and for
+gfx950 llc 22 counts blocks of 2,048 bytes where its own manual says 1,280."""
+
+
+@pytest.mark.skipif(LLC is None, reason="needs llc-22")
+@pytest.mark.parametrize("target", ONE_BLOCK_SIZE)
+def test_llvm_states_lds_in_blocks_of_the_granule(target: str) -> None:
+    granule = int(load_fingerprint(target).lds["granule"].number)
+    for used, blocks in ((4, 1), (granule, 1), (granule + 4, 2)):
+        text = (
+            f"@lds = internal addrspace(3) global [{used // 4} x i32] poison\n"
+            "define amdgpu_kernel void @k(i32 %v) {\n  store volatile i32 %v, ptr addrspace(3) @lds\n  ret void\n}\n"
+        )
+        command = [str(LLC), "-mtriple=amdgcn-mesa-mesa3d", f"-mcpu={target}", "-o", "-"]
+        output = subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=60).stdout
+        assert re.findall(r"granulated_lds_size = (\d+)", output) == [str(blocks)]
 
 
 def macs(row: MatrixRow) -> int:
