@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from asmevo_gate.cli.model_options import asking_options, choice_options, model_proposer, running
 from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.file_writing import write_bytes
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 )
 @click.option("--format", "format_", default="text", show_default=True, help="text, or a report format such as json.")
 @click.option("--verbose", "-v", is_flag=True, help="Also list every rejected proposal.")
+@choice_options
+@asking_options
 def command(
     paths: tuple[str, ...],
     as_diff: bool,
@@ -56,6 +59,7 @@ def command(
     assemble: bool,
     format_: str,
     verbose: bool,
+    **asked: Any,
 ) -> int:
     """Improve kernels where it is proved safe: the staged changes (without arguments) or files.
 
@@ -81,8 +85,11 @@ def command(
         constraints=read_project_files(settings, None, None).constraints,
     )
     options = RewriteOptions(mac_merge=not no_mac_merge, waves=waves, seconds=seconds)
+    model = model_proposer(asked, "asmevo-gate")
     with _changes(paths, here, settings.selection) as changes:
-        files, skipped = rewrite_changes(changes, settings, request, options, deterministic_proposers(options))
+        with running(model) as added:
+            proposers = (*deterministic_proposers(options), *added)
+            files, skipped = rewrite_changes(changes, settings, request, options, proposers)
         root = Path(changes.root)
         if write:
             _write(files, root)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from asmevo_gate import __version__
+from asmevo_gate.cli.model_options import asking_options, choice_options, model_proposer, running
 from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.file_writing import write_bytes
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from asmevo_gate.isa.targets import Target
     from asmevo_gate.program.model import Block, Function, Program
     from asmevo_gate.rewrite.acceptance import Acceptance, Rejection
+    from asmevo_gate.rewrite.model_proposer import ModelProposer
     from asmevo_gate.rewrite.proposal import Proposer
 
 _MOST_BYTES = 64 << 20
@@ -39,8 +41,8 @@ Log = Callable[[str], None]
 @click.option("--verbose", is_flag=True, help="Log every step as [INFO] lines.")
 @click.option("--debug-constraint", is_flag=True, help="Log what constraints fail and why as [DEBUG] lines.")
 @click.option("--no-mac-merge", is_flag=True, help="Keep a multiplication and an addition two instructions.")
-@click.option("--model-path", type=click.Path(path_type=Path), help="Language model (GGUF) that proposes rewrites too.")
-@click.option("--prompt-template", metavar="TEXT", help="Prompt for the model; holds {instruction}.")
+@choice_options
+@asking_options
 @click.version_option(__version__, prog_name="asm-evo-skill")
 def command(
     source: Path,
@@ -51,8 +53,7 @@ def command(
     verbose: bool,
     debug_constraint: bool,
     no_mac_merge: bool,
-    model_path: Path | None,
-    prompt_template: str | None,
+    **asked: Any,
 ) -> int:
     """Rewrite the basic blocks of a kernel where that is proved to change nothing but the time it takes.
 
@@ -60,14 +61,11 @@ def command(
     """
     from asmevo_gate.gate.rewriting import rewrite_text
     from asmevo_gate.rewrite.proposal import RewriteOptions
-    from asmevo_gate.rewrite.proposers import deterministic_proposers, model_proposer
+    from asmevo_gate.rewrite.proposers import deterministic_proposers
 
-    if prompt_template is not None and "{instruction}" not in prompt_template:
-        raise UsageError("--prompt-template has no {instruction}", "put {instruction} where the task goes")
     options = RewriteOptions(mac_merge=not no_mac_merge)
     proposers = deterministic_proposers(options)
-    if model_path is not None:
-        proposers = (model_proposer(model_path, prompt_template), *proposers)
+    model = model_proposer(asked, "asm-evo-skill")
     data, text = _read(source)
     target, told = _target(source, text, gpu)
     version, version_told = _rocm(rocm)
@@ -81,8 +79,9 @@ def command(
         f" GPU {target.name} ({told}), ROCm {version or 'unknown'} ({version_told})"
     )
     _existing_violations(program, judge, debug)
-    result = rewrite_text(source.name, text, judge, options, proposers)
-    for line in _steps(program, result, proposers, debug):
+    with running(model) as added:
+        result = rewrite_text(source.name, text, judge, options, (*proposers, *added))
+    for line in _steps(program, result, proposers, model, debug):
         info(line)
     written = result.after.encode("utf-8") if result.after != result.before else data
     write_bytes(output, written)
@@ -174,7 +173,9 @@ def _existing_violations(program: Program, judge: GateJudge, debug: Log) -> None
             debug(f"root cause: {' -> '.join(found.path) or found.message}; repair: {found.repair}")
 
 
-def _steps(program: Program, result: FileRewrite, proposers: tuple[Proposer, ...], debug: Log) -> Iterator[str]:
+def _steps(
+    program: Program, result: FileRewrite, proposers: tuple[Proposer, ...], model: ModelProposer | None, debug: Log
+) -> Iterator[str]:
     """The log: every basic block with what was tried in it."""
     accepted: dict[tuple[str, int], list[Acceptance]] = {}
     rejected: dict[tuple[str, int], list[Rejection]] = {}
@@ -194,9 +195,16 @@ def _steps(program: Program, result: FileRewrite, proposers: tuple[Proposer, ...
             yield f"basic blocks found: {total}; processing block {number} ({_place(function, block)})"
             yield f"constraints injected: {constraints}"
             names = ", ".join(proposer.name for proposer in proposers)
-            yield f"proposer: deterministic ({names}), no model; context 0 of 0 tokens"
             key = function.name, block.number
+            yield f"proposer: deterministic ({names}), {_model_used(model, key)}"
             yield from _outcome(accepted.get(key, []), rejected.get(key, []), debug)
+
+
+def _model_used(model: ModelProposer | None, block: tuple[str, int]) -> str:
+    if model is None:
+        return "no model; context 0 of 0 tokens"
+    state = f"model {model.model.name}" + (" (cannot be used)" if model.failure is not None else "")
+    return f"{state}; context {model.context.get(block, 0)} of {model.model.options.context} tokens"
 
 
 def _outcome(accepted: list[Acceptance], rejected: list[Rejection], debug: Log) -> Iterator[str]:

@@ -180,7 +180,7 @@ def rewrite_text(
     runs: list[Rewritten] = []
     rewrites: list[Rewrite] = []
     while not runs or (runs[-1].again and not runs[-1].out_of_time and len(runs) < _MOST_RUNS):
-        result = Rewriter(program, judge, hazards, proposers, options).run()
+        result = Rewriter(program, judge, hazards, proposers, options, judge.graph).run()
         runs.append(result)
         before = program.source.text
         rewrites += [_accepted(path, before, one, suggest=len(runs) == 1 and one.alone) for one in result.accepted]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from asmevo_gate.analysis.liveness import Liveness
 from asmevo_gate.analysis.pending_memory import PendingMemory
 from asmevo_gate.analysis.pending_slack import Slack
 from asmevo_gate.analysis.regions import Region
+from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.cost.timing import Timing, timing_for
 from asmevo_gate.isa.decoder import Isa, isa_for
@@ -32,6 +33,13 @@ class RewriteOptions:
     """Time after which no more proposals are asked for; what is accepted by then is still judged as a whole."""
 
 
+class Refusal(NamedTuple):
+    """Why a proposal was rejected: the class of the rejection, and the reason in words."""
+
+    class_: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class Proposal:
     """A script for one region; ``title`` says in words what it does."""
@@ -43,7 +51,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class FunctionFacts:
-    """Analyses of the function that a region stands in."""
+    """Analyses of the function that a region stands in. ``constraints`` is the graph that the hazards come from."""
 
     function: Function
     liveness: Liveness
@@ -51,6 +59,7 @@ class FunctionFacts:
     pending_of: Callable[[], PendingMemory]
     slack_of: Callable[[], tuple[Slack, ...]]
     waves: int
+    constraints: ConstraintGraph | None = None
 
     @cached_property
     def pending(self) -> PendingMemory:
@@ -70,12 +79,14 @@ class FunctionFacts:
 
 @dataclass(frozen=True)
 class Situation:
-    """One region with what is known around it. ``trial`` gives the function with a script made."""
+    """One region with what is known around it. ``trial`` gives the function with a script made; ``refusal`` says why a
+    script was rejected before, and ``None`` for one that was not."""
 
     region: Region
     facts: FunctionFacts
     options: RewriteOptions
     trial: Callable[[EditScript], Function]
+    refusal: Callable[[EditScript], Refusal | None]
     decoded: tuple[Decoded, ...] = field(init=False)
 
     def __post_init__(self) -> None:

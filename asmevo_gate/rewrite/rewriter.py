@@ -16,11 +16,12 @@ from asmevo_gate.analysis.pending_memory import pending_memory
 from asmevo_gate.analysis.pending_slack import too_strong_waits
 from asmevo_gate.analysis.regions import Excluded, Region
 from asmevo_gate.analysis.resources import kernel_resources
+from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.program.model import Function, Program
 from asmevo_gate.rewrite.acceptance import Acceptance, Candidate, Chain, Judge, Rejection, candidate
 from asmevo_gate.rewrite.edit_script import EditScript, line_of, text_edits
-from asmevo_gate.rewrite.proposal import FunctionFacts, Proposal, Proposer, RewriteOptions, Situation
+from asmevo_gate.rewrite.proposal import FunctionFacts, Proposal, Proposer, Refusal, RewriteOptions, Situation
 from asmevo_gate.rewrite.scope import editable_regions
 from asmevo_gate.source.edits import TextEdit, apply_edits
 
@@ -64,13 +65,20 @@ class Rewriter:
     """Rewrites of one program; proposers are asked in the order given."""
 
     def __init__(
-        self, program: Program, judge: Judge, hazards: Hazards, proposers: Sequence[Proposer], options: RewriteOptions
+        self,
+        program: Program,
+        judge: Judge,
+        hazards: Hazards,
+        proposers: Sequence[Proposer],
+        options: RewriteOptions,
+        constraints: ConstraintGraph | None = None,
     ) -> None:
         self._original = program
         self._judge = judge
         self._hazards = hazards
         self._proposers = proposers
         self._options = options
+        self._constraints = constraints
         self._waves = {function.name: _waves(function, options) for function in program.functions}
         self._tried: dict[object, Rejection | None] = {}
         self._end = time.monotonic() + options.seconds if options.seconds is not None else None
@@ -144,10 +152,15 @@ class Rewriter:
             made = self._judge.parse(edited)
             return next(one for one in made.functions if one.name == region.function.name)
 
+        def refusal(script: EditScript) -> Refusal | None:
+            made = candidate(program, region, Proposal(script, "", ""))
+            found = made if isinstance(made, Rejection) else self._tried.get(made.key)
+            return None if found is None else Refusal(found.class_, found.reason)
+
         exhausted = ("exhausted", region.function.name, region.first, _texts(region), region.live_out)
         if exhausted in self._tried:
             return None
-        situation = Situation(region, facts, self._options, trial)
+        situation = Situation(region, facts, self._options, trial, refusal)
         for proposer in self._proposers:
             for proposal in proposer.propose(situation):
                 made = candidate(program, region, proposal)
@@ -166,6 +179,7 @@ class Rewriter:
             pending_of=lambda: pending_memory(function),
             slack_of=lambda: too_strong_waits(pending_memory(function)),
             waves=self._waves[function.name],
+            constraints=self._constraints,
         )
 
     @staticmethod

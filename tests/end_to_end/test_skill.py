@@ -168,35 +168,38 @@ def test_driver_and_rocm_directory_are_read(tmp_path: Path, monkeypatch: pytest.
     assert installed_gpu.installed_rocm(tmp_path / "opt") == ("6.1.3", str(tmp_path / "opt/rocm-6.1.3/.info/version"))
 
 
-@pytest.mark.parametrize(
-    ("files", "words"),
-    [
-        ({"adapter_config.json": "{}", "adapter_model.safetensors": "x"}, "merge the adapter"),
-        ({"config.json": "{}", "model.safetensors": "x"}, "convert_hf_to_gguf.py"),
-        ({"notes.txt": "x"}, "holds no model"),
-        ({"a.gguf": "GGUF", "b.gguf": "GGUF"}, "2 GGUF files"),
-    ],
-)
-def test_model_directory_says_how_to_convert_it(
+BAD_MODELS = [
+    ({}, "cannot read the model"),
+    ({"model/adapter_config.json": "{}", "model/adapter_model.safetensors": "x"}, "merge the adapter"),
+    ({"model/config.json": "{}", "model/model.safetensors": "x"}, "convert_hf_to_gguf.py"),
+    ({"model/notes.txt": "x"}, "holds no model"),
+    ({"model/a.gguf": "GGUF", "model/b.gguf": "GGUF"}, "2 GGUF files"),
+    ({"model": "not a model"}, "is no GGUF file"),
+]
+
+
+@pytest.mark.parametrize(("files", "words"), BAD_MODELS)
+def test_a_model_that_cannot_be_used_is_one_message_and_the_rest_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], files: dict[str, str], words: str
 ) -> None:
-    model = tmp_path / "model"
-    model.mkdir()
     for name, text in files.items():
-        (model / name).write_text(text)
-    source, output = write(tmp_path / "kernel.s", EXAMPLE), tmp_path / "out.s"
-    assert run(["-i", str(source), "-o", str(output), "--model-path", str(model)]) == 2
-    assert words in capsys.readouterr().err
-    assert not output.exists()
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    source, output, plain = write(tmp_path / "kernel.s", EXAMPLE), tmp_path / "out.s", tmp_path / "plain.s"
+    assert run(["-i", str(source), "-o", str(plain)]) == 0
+    capsys.readouterr()
+    assert run(["-i", str(source), "-o", str(output), "--model-path", str(tmp_path / "model"), "--verbose"]) == 0
+    printed = capsys.readouterr()
+    assert words in printed.err and printed.err.count("asm-evo-skill:") == 1
+    assert "model model (cannot be used)" in printed.out
+    assert output.read_bytes() == plain.read_bytes() != source.read_bytes()
 
 
 def test_wrong_arguments_write_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, output = write(tmp_path / "kernel.s", EXAMPLE), tmp_path / "out.s"
-    weights = tmp_path / "model.bin"
-    weights.write_text("not a model")
     wrong: list[list[str]] = [
-        ["--model-path", str(weights)],
         ["--prompt-template", "improve this"],
+        ["--model-path", "model.gguf", "--model-sha256", "1234"],
         ["--gpu", "gfx9999"],
         ["--constraints", str(tmp_path / "missing.json")],
     ]

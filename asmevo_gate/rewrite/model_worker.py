@@ -1,0 +1,181 @@
+"""The process that holds the language model. It reads questions from standard input and answers on standard output.
+
+A model file is data from somewhere else, and llama.cpp ends the process on some of what it cannot read: so that this
+costs the answer and not the run, nothing but this module imports ``llama_cpp``, and it runs as a process of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from asmevo_gate.rewrite.model_messages import (
+    MOST_BYTES,
+    Answer,
+    Ask,
+    Failed,
+    Load,
+    Loaded,
+    Memory,
+    Question,
+    Reply,
+    TooLong,
+)
+
+_ERROR_LEVEL = 3
+"""GGML_LOG_LEVEL_ERROR (ggml.h)."""
+_callbacks: list[object] = []
+"""llama.cpp calls them as long as the process lives."""
+_NAME = "general.name"
+_TEMPLATE = "tokenizer.chat_template"
+
+
+def main() -> None:
+    """Answer until the input ends. What llama.cpp prints goes to standard error, whatever it prints to."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    model: _Model | None = None
+    while line := sys.stdin.buffer.readline(MOST_BYTES):
+        question = msgspec.json.decode(line, type=Question)
+        if isinstance(question, Load):
+            reply, model = _load(question)
+        elif isinstance(question, Memory):
+            reply = Memory(_peak_bytes())
+        elif model is None:
+            reply = Failed("no model is loaded")
+        else:
+            reply = model.answer(question)
+        _send(replies, reply)
+
+
+def _send(stream: IO[bytes], reply: Reply) -> None:
+    stream.write(msgspec.json.encode(reply) + b"\n")
+    stream.flush()
+
+
+def _load(question: Load) -> tuple[Reply, _Model | None]:
+    import llama_cpp
+
+    errors: list[str] = []
+
+    @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
+    def note(level: int, text: bytes, data: object) -> None:
+        if level == _ERROR_LEVEL:
+            errors.append(text.decode("utf-8", "replace"))
+
+    llama_cpp.llama_log_set(note, None)
+    _callbacks.append(note)
+    try:
+        model = _Model(llama_cpp, question)
+    except Exception as error:  # noqa: BLE001 (whatever the file made of the library: the run goes on without a model)
+        # What llama.cpp printed first says more than the exception, which only says that loading failed.
+        return Failed(_one_line(errors[0]) if errors else _words(error)), None
+    return Loaded(model.description, model.context, model.chat is not None), model
+
+
+class _Model:
+    """One loaded model with its chat template."""
+
+    def __init__(self, llama_cpp: Any, question: Load) -> None:
+        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
+        self._grammar = llama_cpp.LlamaGrammar
+        self._model = llama_cpp.Llama(
+            model_path=question.path,
+            n_ctx=question.context,
+            n_threads=question.threads,
+            n_threads_batch=question.threads,
+            n_gpu_layers=0,
+            seed=question.seed,
+            verbose=False,
+        )
+        metadata: dict[str, str] = self._model.metadata
+        trained = int(next((text for name, text in metadata.items() if name.endswith(".context_length")), "0"))
+        self.context: int = min(question.context, trained) if trained > 0 else question.context
+        self.description = _one_line(metadata.get(_NAME, ""))[:80]
+        template = metadata.get(_TEMPLATE)
+        self.chat = (
+            Jinja2ChatFormatter(template, eos_token=self._special("eos"), bos_token=self._special("bos"))
+            if template
+            else None
+        )
+
+    def _special(self, name: str) -> str:
+        token = getattr(self._model, f"token_{name}")()
+        return "" if token < 0 else str(self._model._model.token_get_text(token))
+
+    def answer(self, question: Ask) -> Reply:
+        """The answer to one question, or why there is none."""
+        start = time.monotonic()
+        try:
+            tokens = self._tokens(question.text)
+            limit = self.context - question.tokens
+            if len(tokens) > limit:
+                return TooLong(len(tokens), limit)
+            text, used, complete = self._generated(tokens, question, start + question.seconds)
+        except Exception as error:  # noqa: BLE001 (a chat template is a program of the model file: it may raise anything)
+            return Failed(_words(error))
+        return Answer(text, len(tokens), used, complete, time.monotonic() - start)
+
+    def _tokens(self, text: str) -> list[int]:
+        """The question as the model was trained to read it: as a user's message, where it has a chat template."""
+        if self.chat is not None:
+            text = self.chat(messages=[{"role": "user", "content": text}]).prompt
+        begins = self._special("bos")
+        add_bos = not (begins and text.startswith(begins))
+        tokens: list[int] = self._model.tokenize(text.encode("utf-8"), add_bos=add_bos, special=self.chat is not None)
+        return tokens
+
+    def _generated(self, tokens: list[int], question: Ask, end: float) -> tuple[str, int, bool]:
+        stream = self._model.create_completion(
+            tokens,
+            max_tokens=question.tokens,
+            temperature=question.temperature,
+            seed=question.seed,
+            top_k=0,
+            top_p=1.0,
+            min_p=0.0,
+            grammar=self._grammar.from_string(question.grammar, verbose=False),
+            stream=True,
+        )
+        parts: list[str] = []
+        complete = False
+        for part in stream:
+            choice = part["choices"][0]
+            parts.append(choice["text"])
+            complete = choice["finish_reason"] == "stop"
+            if time.monotonic() > end:
+                break
+        text = "".join(parts)
+        return text, len(self._model.tokenize(text.encode("utf-8"), add_bos=False)), complete
+
+
+def _peak_bytes() -> int:
+    """Largest resident memory of this process; 0 where the system does not say it.
+
+    Linux: the high-water mark of the address space, because ``getrusage`` also counts what the parent had at the fork.
+    """
+    try:
+        status = Path("/proc/self/status").read_text("ascii", "replace")
+    except OSError:
+        return 0
+    line = next((line for line in status.splitlines() if line.startswith("VmHWM:")), "VmHWM: 0 kB")
+    return int(line.split()[1]) * 1024
+
+
+def _words(error: BaseException) -> str:
+    return _one_line(f"{type(error).__name__}: {error}")
+
+
+def _one_line(text: str) -> str:
+    """Text of a library or a model file, fit for a terminal."""
+    return "".join(character for character in " ".join(text.split()) if character.isprintable())[:300]
+
+
+if __name__ == "__main__":
+    main()
