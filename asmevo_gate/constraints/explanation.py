@@ -29,6 +29,7 @@ class Explanation:
     path: tuple[str, ...]
     repair: str
     source: str
+    conflict: str
 
     def lines(self) -> list[str]:
         """One fact a line."""
@@ -42,6 +43,7 @@ class Explanation:
             *(f"path: {step}" for step in self.path),
             f"repair: {self.repair}",
             f"source: {self.source}",
+            *([f"conflict: {self.conflict}"] if self.conflict else []),
         ]
 
 
@@ -60,6 +62,7 @@ def explain(violation: HazardViolation, graph: ConstraintGraph, function: Functi
         path=tuple(_path(violation, function)),
         repair=repair(violation),
         source=sources,
+        conflict=edge.conflict,
     )
 
 

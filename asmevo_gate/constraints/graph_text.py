@@ -57,6 +57,8 @@ def _edge_text(edge_id: str, edge: Edge, graph: ConstraintGraph) -> str:
         lines.append(f"  not reported: {edge.over_conservative}")
     if edge.missed_by:
         lines.append(f"  missed by: {edge.missed_by}")
+    if edge.conflict:
+        lines.append(f"  conflict: {edge.conflict}")
     lines += [f"  source:   {graph.sources.get(source, source)}" for source in edge.source]
     return "\n".join(lines)
 

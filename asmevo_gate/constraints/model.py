@@ -126,6 +126,8 @@ class Edge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """What LLVM inserts for this rule although no hardware document asks for it (and the gate does not report)."""
     missed_by: str = ""
     """Compilers that do not see the hazard."""
+    conflict: str = ""
+    """On what the sources, or published kernels, disagree, and which of them the edge follows."""
 
 
 class ModeState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -57,8 +57,18 @@ def _named_reads(decoded: Decoded) -> int:
         if operand.length and _reads(operand):
             mask |= operand.mask
     if decoded.classes & Op.DPP:
-        # The pipe takes the old value of the destination as a source, whether or not a lane can need it.
+        # LLVM takes the old value of the destination for a source; only `dpp_sources` tells it apart.
         mask |= _operand(decoded, 0) & registers.VGPRS
+    return mask
+
+
+def _dpp_sources(decoded: Decoded) -> int:
+    """The operands that a DPP instruction computes with. Row mask, bank mask and bounds apply to the write alone
+    (CDNA4 ISA, 13.3, table of the DPP fields): what the destination held is kept there, it is no source."""
+    mask = 0
+    for operand in decoded.operands:
+        if operand.length and operand.role & Role.READ:
+            mask |= operand.mask
     return mask
 
 
@@ -158,7 +168,8 @@ ROLES: dict[str, Callable[[Decoded], int]] = {
     "reads": lambda decoded: decoded.reads,
     "reads_or_writes": lambda decoded: decoded.reads | decoded.writes,
     "named_reads": _named_reads,
-    "dpp_sources": _named_reads,
+    "dpp_sources": _dpp_sources,
+    "dpp_old": lambda decoded: _operand(decoded, 0) & registers.VGPRS & ~_dpp_sources(decoded),
     "named_reads_or_writes": lambda decoded: _named_reads(decoded) | decoded.writes,
     "constant_reads": _constant_reads,
     "memory_scalar_reads": _scalar_reads,

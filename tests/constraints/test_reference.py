@@ -111,3 +111,21 @@ def test_a_wait_with_a_count_clears_older_results_only() -> None:
     body = "v_mov_b32 v1, 0\nv_mov_b32 v9, 0\nv_mov_b32 v8, 0\ns_wait_alu depctr_va_vdst({})\nglobal_load_b32 v2, v1, s[6:7]"  # noqa: E501
     assert not rules("gfx1250", mode + body.format(2))
     assert rules("gfx1250", mode + body.format(3)) == {"haz.expert.va_vdst"}
+
+
+def test_the_old_destination_of_dpp_is_reported_as_advice_only() -> None:
+    move = "v_mov_b32_dpp v1, v0 row_shr:1 row_mask:0xf bank_mask:0xf"
+    (violation,) = found("gfx90a", f"v_mov_b32 v1, 0\n{move}")
+    assert (violation.edge_id, violation.edge.severity) == ("haz.dpp.vgpr_write/old", "info")
+    assert violation.edge.conflict
+    multiply = "v_fmac_f32_dpp v1, v0, v2 row_shr:1 row_mask:0xf bank_mask:0xf"
+    (violation,) = found("gfx90a", f"v_mov_b32 v1, 0\n{multiply}")
+    assert (violation.edge_id, violation.edge.severity) == ("haz.dpp.vgpr_write", "error")
+
+
+def test_reads_of_agprs_in_a_row_are_one_hazard_before_a_store() -> None:
+    text = "v_accvgpr_read_b32 v0, a0\nv_accvgpr_read_b32 v1, a1\n{}global_store_dwordx2 v[2:3], v[0:1], off"
+    assert [one.edge_id for one in found("gfx908", text.format(""))] == ["haz.accvgpr_read.memory"]
+    assert not found("gfx908", text.format("s_nop 1\n"))
+    other = "v_mov_b32 v0, 0\nv_accvgpr_read_b32 v9, a1\nglobal_store_dword v[2:3], v0, off"
+    assert rules("gfx908", other) == {"haz.accvgpr_between.memory"}
