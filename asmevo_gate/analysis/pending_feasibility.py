@@ -194,13 +194,13 @@ class _Search:
             self.steps += 1
             effect = self._rules.effects[index]
             if pending >= 0:
-                if effect.unknown:
-                    return _ENDED
                 for one, count in effect.waits:
                     if one == track and (count == 0 or (not self._stuck and pending >= count)):
                         pending = _ENDED
                 if pending >= 0 and index == race.consumer:
                     return None
+                if effect.unknown:
+                    return _ENDED
                 if pending >= 0 and any(one == track and stays != order for one, stays in effect.ends_others):
                     pending = _ENDED
                 if pending >= 0 and not self._stuck:

@@ -129,3 +129,16 @@ def test_a_counter_in_a_loop_is_not_taken_for_its_first_value() -> None:
     s_endpgm
     """
     assert len(races(body)) == 1
+
+
+@pytest.mark.parametrize(
+    ("load", "call"),
+    [
+        ("s_load_dwordx2 s[30:31], s[4:5], 0x0", "s_swappc_b64 s[30:31], s[8:9]"),
+        ("s_load_dwordx2 s[8:9], s[4:5], 0x0", "s_swappc_b64 s[30:31], s[8:9]"),
+        ("s_load_dwordx2 s[8:9], s[4:5], 0x0", "s_setpc_b64 s[8:9]"),
+    ],
+)
+def test_a_call_itself_may_come_too_early(load: str, call: str) -> None:
+    assert races(f"{load}\n{call}\ns_endpgm") == [1]
+    assert races(f"{load}\ns_waitcnt lgkmcnt(0)\n{call}\ns_endpgm") == []
