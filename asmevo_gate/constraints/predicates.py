@@ -42,11 +42,14 @@ def _op_sel(decoded: Decoded) -> list[int]:
 
 def shifted_destination(decoded: Decoded) -> bool:
     """The result lands at another bit position: SDWA ``dst_sel``, or the destination bit of ``op_sel`` of a VOP3
-    instruction (LLVM getDstSelForwardingOperand). VOP3P has no destination select."""
+    instruction (LLVM getDstSelForwardingOperand). VOP3P has no destination select; the stochastic conversions to
+    fp4 count with every op_sel."""
     if decoded.classes & Op.SDWA:
         return decoded.modifiers.get("dst_sel", "DWORD") != "DWORD" and not decoded.base.startswith("v_cmp")
     if decoded.classes & Op.VOP3P and not decoded.base.startswith("v_cvt_"):
         return False
+    if decoded.base.startswith("v_cvt_scalef32_sr_pk_fp4"):
+        return True
     op_sel = _op_sel(decoded)
     if not any(op_sel):
         return False

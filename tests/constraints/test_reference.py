@@ -15,6 +15,12 @@ _TOO_NEAR = [
     ("gfx950", "v_mov_b32 v0, 1\ns_nop 0\nv_permlane16_swap_b32 v0, v1", "haz.permlane_swap.vgpr_write"),
     ("gfx908", "v_accvgpr_write_b32 a0, v1\ns_nop 1\nv_accvgpr_read_b32 v2, a0", "haz.accvgpr_write.accvgpr_read"),
     ("gfx1010", "global_load_dword v0, v[2:3], off\ns_mov_b64 exec, -1", "haz.vmem.scalar_war"),
+    ("gfx1010", "global_atomic_add v0, v[2:3], v4, off glc\ns_mov_b64 exec, -1", "haz.vmem.scalar_war"),
+    ("gfx1010", "global_atomic_add v[2:3], v4, off\ns_mov_b64 exec, -1", "haz.vmem.scalar_war"),
+    ("gfx906", "v_readlane_b32 vcc_lo, v0, 8\nv_readlane_b32 vcc_hi, v0, 9\ns_cbranch_vccz .L\n.L:", "haz.vccz.stale"),
+    ("gfx942", "v_mfma_f32_4x4x1_16b_f32 a[0:3], v4, v5, a[0:3]\nv_smfmac_f32_16x16x32_f16 a[0:3], v[0:1], v[2:5], v9", "haz.mfma.src_c_other_opcode"),  # noqa: E501
+    ("gfx950", "v_mfma_f32_4x4x1_16b_f32 a[0:3], v4, v5, a[0:3]\nv_mfma_f32_4x4x4_16b_f16 a[0:3], v[0:1], v[2:3], a[0:3]", "haz.mfma.src_c_other_opcode"),  # noqa: E501
+    ("gfx950", "v_cvt_scalef32_sr_pk_fp4_f32 v1, v[2:3], v4, v5\nv_mov_b32 v0, v1", "haz.dst_forward"),
     ("gfx1100", "v_exp_f32 v0, v1\nv_add_f32 v2, v0, v0", "haz.gfx11.trans_use"),
     ("gfx1200", "v_mov_b32 v0, s4\ns_mov_b32 s5, 0\nv_mov_b32 v1, s5", "haz.gfx12.valu_read_sgpr"),
     ("gfx1250", "v_exp_f32 v0, v1\ns_nop 1\nv_add_f32 v2, v0, v0", "haz.gfx1250.trans_raw"),
@@ -35,6 +41,11 @@ _QUIET = [
     ("gfx942", "v_pk_add_f32 v[0:1], v[2:3], v[4:5]\nv_pk_add_f32 v[0:1], v[0:1], v[4:5]"),
     ("gfx1030", "global_load_dword v0, v[2:3], off\ns_mov_b64 exec, -1"),
     ("gfx1010", "global_load_dword v0, v[2:3], off\nv_mov_b32 v9, 0\ns_mov_b64 exec, -1"),
+    ("gfx1010", "global_atomic_add v0, v[2:3], v4, off glc\ns_waitcnt vmcnt(0)\ns_mov_b64 exec, -1"),
+    ("gfx906", "v_readlane_b32 vcc_lo, v0, 8\nv_readlane_b32 vcc_hi, v0, 9\ns_mov_b64 vcc, vcc\ns_cbranch_vccz .L\n.L:"),  # noqa: E501
+    ("gfx950", "v_mfma_f32_4x4x1_16b_f32 a[0:3], v4, v5, a[0:3]\ns_nop 1\nv_mfma_f32_4x4x4_16b_f16 a[0:3], v[0:1], v[2:3], a[0:3]"),  # noqa: E501
+    ("gfx950", "v_cvt_scalef32_sr_pk_fp4_f32 v1, v[2:3], v4, v5\ns_nop 0\nv_mov_b32 v0, v1"),
+    ("gfx950", "v_cvt_scalef32_sr_fp8_f32 v0, v2, v3, v4\nv_mov_b32 v1, v0"),
     ("gfx1151", "v_exp_f32 v0, v1\nv_add_f32 v2, v0, v0"),
     ("gfx1100", "v_exp_f32 v0, v1\ns_waitcnt_depctr 0xfff\nv_add_f32 v2, v0, v0"),
     ("gfx1200", "v_mov_b32 v0, s4\ns_mov_b32 s5, 0\ns_wait_alu depctr_sa_sdst(0)\nv_mov_b32 v1, s5"),
