@@ -149,6 +149,7 @@ def _path(violation: HazardViolation, function: Function) -> list[str]:
     steps: list[str] = []
     for instruction in violation.through:
         steps.append(f"line {instruction.statement.outer_place.line}: {instruction.statement.text}")
+    function = violation.linked or function
     if len(violation.blocks) > 1:
         labels = [
             function.blocks[number].label or f"line {_first_line(function, number)}" for number in violation.blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asmevo_gate.constraints.model import Edge
-from asmevo_gate.program.model import Instruction
+from asmevo_gate.program.model import Function, Instruction
 
 UNBOUNDED = 1 << 30
 """Required distance of a hazard that only its mitigation ends."""
@@ -18,7 +18,8 @@ class HazardViolation:
     ``registers`` is a bit set on the register line (hardware register ids for s_setreg hazards), 0 where the edge
     concerns no registers. ``found`` is the distance in the edge's unit on the shortest path, ``needed`` the required
     one (``None`` where no distance helps). ``through`` are the producer, what lies between that the edge names, and
-    the consumer; ``blocks`` the numbers of the basic blocks on that path, producer's first.
+    the consumer; ``blocks`` the numbers of the basic blocks on that path, producer's first. ``linked`` is the function
+    with its callees that indices and block numbers count in, where the path leads over a call.
     """
 
     edge_id: str
@@ -30,6 +31,7 @@ class HazardViolation:
     needed: int | None
     through: tuple[Instruction, ...]
     blocks: tuple[int, ...]
+    linked: Function | None = None
 
     @property
     def key(self) -> tuple[int, str, int, int | None, int | None]:

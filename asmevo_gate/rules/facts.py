@@ -11,12 +11,14 @@ from asmevo_gate.analysis.pending_memory import PendingMemory, pending_memory
 from asmevo_gate.analysis.pending_slack import Slack, too_strong_waits
 from asmevo_gate.analysis.pending_violations import WaitViolation, wait_violations
 from asmevo_gate.analysis.resources import Resources, kernel_resources
+from asmevo_gate.constraints.call_paths import call_violations
 from asmevo_gate.constraints.engine import hazard_violations
 from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.cost.kernel import KernelCost, kernel_cost
+from asmevo_gate.program.calls import LinkedFunction, linked_function
 from asmevo_gate.program.model import Function, Program
 
 
@@ -70,7 +72,16 @@ class KernelFacts:
     @cached_property
     def hazards(self) -> tuple[HazardViolation, ...]:
         """Broken edges of the constraint graph."""
-        return tuple(hazard_violations(self.kernel, self.constraint_graph, self.profiles, view=self.constraint_view))
+        graph, profiles = self.constraint_graph, self.profiles
+        inside = hazard_violations(self.kernel, graph, profiles, view=self.constraint_view)
+        known = {(one.edge_id, one.consumer.statement.place) for one in inside}
+        over_calls = call_violations(self.linked, graph, profiles)
+        return (*inside, *(one for one in over_calls if (one.edge_id, one.consumer.statement.place) not in known))
+
+    @cached_property
+    def linked(self) -> LinkedFunction:
+        """The kernel with the code that it calls, as far as the file holds it."""
+        return linked_function(self.kernel, {function.name: function for function in self.program.functions})
 
     @cached_property
     def constraint_view(self) -> FunctionView:

@@ -1,0 +1,166 @@
+"""Calls whose target is known, and a function with the called code put in: once for each call, so that every path
+through the result is a path of the program.
+
+Followed are ``s_call_b64`` to a symbol of the file and ``s_swappc_b64`` through an address that is computed from
+``s_getpc_b64`` right before it. A callee that calls itself, and code beyond :data:`MOST_INSTRUCTIONS`, is not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from asmevo_gate.isa.instruction import Op
+from asmevo_gate.program.control_flow import RETURN
+from asmevo_gate.program.long_branch import LongBranches
+from asmevo_gate.program.model import Block, Function, Instruction
+
+MOST_INSTRUCTIONS = 20_000
+"""Instructions that are put into one function at most."""
+_CALLER = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """Where a call goes: a function of the file, entered at the start of one of its blocks."""
+
+    function: Function
+    entry: int
+
+
+@dataclass(frozen=True)
+class LinkedFunction:
+    """A function with the code that it calls.
+
+    ``function`` begins with the instructions and blocks of the caller, under their own numbers. ``copy_of`` tells for
+    each block whose it is: 0 the caller's, else the number of the copy of a callee. ``followed`` are the calls, by
+    index in ``function``, that lead into a copy; ``unresolved`` those that lead nowhere, with the reason.
+    """
+
+    function: Function
+    copy_of: tuple[int, ...]
+    followed: frozenset[int]
+    unresolved: tuple[tuple[int, str], ...]
+
+
+def callees(function: Function, functions: Mapping[str, Function]) -> dict[int, Callee | str]:
+    """For each call of a function, by index: where it goes, or why that is not known."""
+    calls = _calls(function)
+    if not calls:
+        return {}
+    others = [name for name in functions if name not in function.labels]
+    outside = len(function.instructions) + 1
+    places = {**function.labels, **{name: outside + number for number, name in enumerate(others)}}
+    long_branches = LongBranches(function.instructions, places)
+    found: dict[int, Callee | str] = {}
+    for call in calls:
+        assert call.decoded is not None
+        name = call.decoded.operands[-1].text.strip()
+        place = long_branches.target(call.index) if call.decoded.of(Op.INDIRECT) else places.get(name)
+        if place is None:
+            found[call.index] = f"the target of {call.decoded.base} is not known in this file"
+        elif place >= outside:
+            found[call.index] = Callee(functions[others[place - outside]], 0)
+        else:
+            block = next((one.number for one in function.blocks if one.first == place), None)
+            found[call.index] = "it leads behind the end" if block is None else Callee(function, block)
+    return found
+
+
+def linked_function(function: Function, functions: Mapping[str, Function]) -> LinkedFunction:
+    """The function with a copy of every callee that is known, and of their callees."""
+    if not _calls(function):
+        return LinkedFunction(function, (_CALLER,) * len(function.blocks), frozenset(), ())
+    return _Linker(functions).link(function)
+
+
+def _calls(function: Function) -> list[Instruction]:
+    """The calls of a function; each ends a block."""
+    last = (function.instructions[block.end - 1] for block in function.blocks)
+    return [one for one in last if one.decoded is not None and one.decoded.of(Op.CALL)]
+
+
+class _Linker:
+    """Puts copies of callees behind a function."""
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        self._functions = functions
+        self._instructions: list[Instruction] = []
+        self._blocks: list[Block] = []
+        self._copy_of: list[int] = []
+        self._followed: set[int] = set()
+        self._unresolved: list[tuple[int, str]] = []
+        self._copies = _CALLER
+
+    def link(self, function: Function) -> LinkedFunction:
+        """Put all callees behind the function."""
+        self._add(function, tuple(block.number for block in function.blocks), ())
+        instructions = tuple(self._instructions)
+        linked = replace(function, instructions=instructions, blocks=_with_predecessors(self._blocks))
+        return LinkedFunction(linked, tuple(self._copy_of), frozenset(self._followed), tuple(sorted(self._unresolved)))
+
+    def _add(self, function: Function, numbers: tuple[int, ...], stack: tuple[tuple[str, int], ...]) -> int:
+        """Append a copy of some blocks of a function; the number of the first one."""
+        copy, first_block = self._copies, len(self._blocks)
+        number_of = {number: first_block + place for place, number in enumerate(numbers)}
+        calls: list[tuple[int, int, int]] = []
+        for number in numbers:
+            block = function.blocks[number]
+            start = len(self._instructions)
+            for instruction in function.instructions[block.first : block.end]:
+                index = len(self._instructions)
+                self._instructions.append(msgspec.structs.replace(instruction, index=index))
+                if instruction.decoded is not None and instruction.decoded.of(Op.CALL):
+                    calls.append((instruction.index, index, number_of[number]))
+            successors = tuple(number_of[one] for one in block.successors if one in number_of)
+            self._blocks.append(
+                replace(
+                    block, number=number_of[number], first=start, end=len(self._instructions), successors=successors
+                )
+            )
+            self._copy_of.append(copy)
+        targets = callees(function, self._functions) if calls else {}
+        for original, index, block_number in calls:
+            self._follow(targets[original], index, block_number, stack)
+        return first_block
+
+    def _follow(self, target: Callee | str, index: int, block_number: int, stack: tuple[tuple[str, int], ...]) -> None:
+        """Lead a call into a copy of its callee, and the callee's returns behind the call."""
+        if isinstance(target, str):
+            self._unresolved.append((index, target))
+            return
+        key = (target.function.name, target.entry)
+        numbers = _reached(target.function, target.entry)
+        size = sum(target.function.blocks[one].end - target.function.blocks[one].first for one in numbers)
+        if key in stack:
+            self._unresolved.append((index, "the called code calls itself"))
+        elif len(self._instructions) + size > MOST_INSTRUCTIONS:
+            self._unresolved.append((index, f"the called code makes more than {MOST_INSTRUCTIONS} instructions"))
+        else:
+            behind = self._blocks[block_number].successors
+            self._copies += 1
+            first = len(self._blocks)
+            entry = self._add(target.function, numbers, (*stack, key))
+            self._blocks[block_number] = replace(self._blocks[block_number], successors=(entry,))
+            for number in range(first, first + len(numbers)):
+                if self._blocks[number].leaves == RETURN:
+                    self._blocks[number] = replace(self._blocks[number], successors=behind, leaves="")
+            self._followed.add(index)
+
+
+def _reached(function: Function, entry: int) -> tuple[int, ...]:
+    """The blocks that an entry leads to, itself first."""
+    reached = [entry]
+    for number in reached:
+        reached += [one for one in function.blocks[number].successors if one not in reached]
+    return tuple(reached)
+
+
+def _with_predecessors(blocks: list[Block]) -> tuple[Block, ...]:
+    before: list[list[int]] = [[] for _ in blocks]
+    for block in blocks:
+        for successor in block.successors:
+            before[successor].append(block.number)
+    return tuple(replace(block, predecessors=tuple(before[block.number])) for block in blocks)
