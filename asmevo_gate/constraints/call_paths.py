@@ -29,7 +29,7 @@ def call_violations(
     """Violations whose path leads into or out of a called function, each once, in program order."""
     if not linked.followed:
         return []
-    view = FunctionView(linked.function, graph, linked.followed)
+    view = FunctionView(linked.function, graph)
     found: dict[tuple[str, tuple[object, ...]], HazardViolation] = {}
     for violation in hazard_violations(linked.function, graph, profiles, cache, view):
         on_path = {*violation.blocks, *(view.block_of[one.index] for one in violation.through)}

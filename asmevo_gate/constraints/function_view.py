@@ -10,14 +10,10 @@ from asmevo_gate.program.model import Block, Function
 
 
 class FunctionView:
-    """Traits and control flow of one function; made once and shared by the evaluators of all edge kinds.
+    """Traits and control flow of one function; made once and shared by the evaluators of all edge kinds."""
 
-    ``followed`` are calls whose callee is part of the function's control flow, by index.
-    """
-
-    def __init__(self, function: Function, graph: ConstraintGraph, followed: frozenset[int] = frozenset()) -> None:
+    def __init__(self, function: Function, graph: ConstraintGraph) -> None:
         self.function = function
-        self._followed = followed
         self.graph = graph
         self.matcher: Matcher = matcher_for(graph, function.target)
         meanings = [instruction.decoded for instruction in function.instructions]
@@ -67,7 +63,7 @@ class FunctionView:
     def is_call(self, index: int) -> bool:
         """True when the instruction calls a function, so that unknown code runs behind it."""
         decoded = self.function.instructions[index].decoded
-        return decoded is not None and decoded.is_call and index not in self._followed
+        return decoded is not None and decoded.is_call
 
     def active(self, edge: Edge, profiles: frozenset[str]) -> bool:
         """True when the edge applies to this function at all."""

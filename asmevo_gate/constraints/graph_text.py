@@ -30,46 +30,83 @@ def show(rule: str, graph: ConstraintGraph) -> str:
 
 
 def _edge_text(edge_id: str, edge: Edge, graph: ConstraintGraph) -> str:
-    def title(node: str) -> str:
-        return graph.nodes[node].title if node in graph.nodes else node
-
     lines = [f"{edge_id} ({edge.severity}, confidence {edge.confidence})", f"  {edge.title}"]
-    if edge.steps:
-        lines += [f"  step {number}:   {title(step)}" for number, step in enumerate(edge.steps, 1)]
-    if edge.producer:
-        lines.append(f"  producer: {title(edge.producer)}")
-    if edge.consumer:
-        lines.append(f"  consumer: {title(edge.consumer)}")
-    lines.append(f"  relation: {edge.relation}" + (f", {edge.opcode} opcode" if edge.opcode != "any" else ""))
-    lines.append(f"  distance: {_distance(edge)}")
-    clears = [graph.classes[name].title for name in edge.cleared_by]
-    if edge.cleared_by_field:
-        clears.append(f"a wait for {edge.cleared_by_field}")
-    if clears:
-        lines.append(f"  cleared:  {'; '.join(clears)}")
-    for name, value in (("wave", edge.wave), ("state", edge.state), ("profile", edge.profile)):
-        if value:
-            lines.append(f"  only:     {name} {value}")
+    lines += _nodes(edge, graph)
+    lines += _condition(edge, graph)
+    only = (
+        ("wave", str(edge.wave or "")),
+        ("state", graph.states[edge.state].title if edge.state in graph.states else edge.state),
+        ("profile", edge.profile),
+        ("target feature", " ".join(f"{name}{sign}" for name, sign in edge.feature.items())),
+    )
+    lines += [f"  only:     {name} {value}" for name, value in only if value]
     lines += [f"  why:      {edge.explanation}", f"  repair:   {edge.repair}"]
-    if edge.llvm:
-        lines.append(f"  LLVM:     {edge.llvm}")
-    if edge.over_conservative:
-        lines.append(f"  not reported: {edge.over_conservative}")
-    if edge.missed_by:
-        lines.append(f"  missed by: {edge.missed_by}")
-    if edge.conflict:
-        lines.append(f"  conflict: {edge.conflict}")
+    remarks = (
+        ("LLVM:    ", edge.llvm), ("not reported:", edge.over_conservative), ("missed by:", edge.missed_by),
+        ("conflict:", edge.conflict),
+    )  # fmt: skip
+    lines += [f"  {name} {text}" for name, text in remarks if text]
     lines += [f"  source:   {graph.sources.get(source, source)}" for source in edge.source]
     return "\n".join(lines)
 
 
-def _distance(edge: Edge) -> str:
+def _nodes(edge: Edge, graph: ConstraintGraph) -> list[str]:
+    """The instructions that take part."""
+
+    def title(node: str) -> str:
+        return graph.nodes[node].title if node in graph.nodes else node
+
+    lines = [f"  step {number}:   {title(step)}" for number, step in enumerate(edge.steps, 1)]
+    if edge.producer:
+        lines.append(f"  producer: {title(edge.producer)}")
+    if edge.through:
+        lines.append(f"  between:  at least one: {_class(edge.through, graph)}")
+    if edge.consumer:
+        lines.append(f"  consumer: {title(edge.consumer)}")
+    if len(lines) > 1:
+        lines.append(f"  relation: {edge.relation}" + (f", {edge.opcode} opcode" if edge.opcode != "any" else ""))
+    return lines
+
+
+def _condition(edge: Edge, graph: ConstraintGraph) -> list[str]:
+    """What makes the hazard, and what ends it."""
+    distance = _distance(edge, graph)
+    lines = [f"  distance: {distance}"] if distance else []
+    for unit, limit in edge.below.items():
+        lines.append(f"  while:    fewer than {counted(limit, unit)} between")
+    clears = [_class(name, graph) for name in edge.cleared_by]
+    if edge.cleared_by_field:
+        clears.append(f"a wait for {edge.cleared_by_field}")
+    if clears:
+        lines.append(f"  cleared:  {'; '.join(clears)}")
+    for number, names in enumerate(edge.step_clears, 1):
+        if names:
+            lines.append(f"  cleared behind step {number}: {'; '.join(_class(name, graph) for name in names)}")
+    if edge.completed_by:
+        lines.append(f"  cleared:  {graph.nodes[edge.completed_by].title}")
+    return lines
+
+
+def _class(name: str, graph: ConstraintGraph) -> str:
+    return (graph.classes[name].title if name in graph.classes else "") or name
+
+
+def _distance(edge: Edge, graph: ConstraintGraph) -> str:
+    """The distance in words; empty for an edge about one instruction alone."""
+    if edge.kind == "encoding":
+        return ""
     if edge.kind == "directly_before":
-        return "directly before"
+        return f"directly before it: {_class(edge.within_class, graph)}"
+    if edge.kind == "clause":
+        return "loads of one kind that follow each other without another instruction between"
+    if edge.kind == "forwarding":
+        around, behind = edge.within
+        unit = counted(2, edge.unit).removeprefix("2 ")
+        return f"at most {around} {unit} around step 2, and at most {behind} before step {len(edge.steps)}"
     if edge.required_field:
         return f"the consumer's {edge.required_field}, in {counted(2, edge.unit).removeprefix('2 ')}"
     if isinstance(edge.required, dict):
         return ", ".join(f"{grade}: {counted(number, edge.unit)}" for grade, number in edge.required.items())
     if edge.required is None:
-        return "none is enough"
+        return "any, until something clears it"
     return counted(edge.required, edge.unit)

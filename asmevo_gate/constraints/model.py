@@ -97,8 +97,6 @@ class Edge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """Further limits: hazard only while fewer than so many of the unit lie between."""
     through: str = ""
     """A class of which at least one instruction must lie between."""
-    not_through: str = ""
-    """A class of which no instruction may lie between (another edge covers that case)."""
     cleared_by: tuple[str, ...] = ()
     cleared_by_field: str = ""
     """A depctr field: a wait with value n clears what has at least n of ``unit`` behind it."""

@@ -429,7 +429,7 @@ def _separating_classes(view: FunctionView, profiles: frozenset[str]) -> int:
             return -1
         names.update(edge.cleared_by, *edge.step_clears)
         names.update(view.graph.units[unit].counts for unit in (*edge.below, edge.unit) if unit != "wait_states")
-        names.update(name for name in (edge.through, edge.not_through, edge.within_class) if name)
+        names.update(name for name in (edge.through, edge.within_class) if name)
     return view.matcher.class_mask(tuple(names))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from asmevo_gate.isa.instruction import Op
+from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.program.control_flow import RETURN
 from asmevo_gate.program.long_branch import LongBranches
 from asmevo_gate.program.model import Block, Function, Instruction
@@ -36,7 +36,8 @@ class LinkedFunction:
 
     ``function`` begins with the instructions and blocks of the caller, under their own numbers. ``copy_of`` tells for
     each block whose it is: 0 the caller's, else the number of the copy of a callee. ``followed`` are the calls, by
-    index in ``function``, that lead into a copy; ``unresolved`` those that lead nowhere, with the reason.
+    index in ``function``, that lead into a copy: there they are jumps. ``unresolved`` are those that lead nowhere,
+    with the reason; they are calls still.
     """
 
     function: Function
@@ -93,6 +94,7 @@ class _Linker:
         self._followed: set[int] = set()
         self._unresolved: list[tuple[int, str]] = []
         self._copies = _CALLER
+        self._jumps: dict[int, Decoded] = {}
 
     def link(self, function: Function) -> LinkedFunction:
         """Put all callees behind the function."""
@@ -148,6 +150,17 @@ class _Linker:
                 if self._blocks[number].leaves == RETURN:
                     self._blocks[number] = replace(self._blocks[number], successors=behind, leaves="")
             self._followed.add(index)
+            self._instructions[index] = self._as_jump(self._instructions[index])
+
+    def _as_jump(self, call: Instruction) -> Instruction:
+        """A call whose callee is known: nothing unknown runs behind it. One object for each distinct text."""
+        decoded = call.decoded
+        assert decoded is not None
+        jump = self._jumps.get(id(decoded))
+        if jump is None:
+            classes = decoded.classes & ~Op.CALL
+            jump = self._jumps[id(decoded)] = msgspec.structs.replace(decoded, classes=classes, is_call=False)
+        return msgspec.structs.replace(call, decoded=jump)
 
 
 def _reached(function: Function, entry: int) -> tuple[int, ...]:

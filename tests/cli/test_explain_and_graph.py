@@ -9,7 +9,13 @@ from click.testing import CliRunner
 
 from asmevo_gate.cli.explain import command as explain
 from asmevo_gate.cli.graph import command as graph
+from asmevo_gate.constraints.files import graph_for
+from asmevo_gate.constraints.function_view import FunctionView
+from asmevo_gate.constraints.graph_text import rule_ids, show
+from asmevo_gate.constraints.reference import violations
 from asmevo_gate.errors import UsageError
+from asmevo_gate.isa.targets import find_target, target_names
+from tests.constraints.programs import kernel
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -70,3 +76,33 @@ def test_the_graph_is_exported_as_onnx(tmp_path: Path) -> None:
     file = tmp_path / "graph.onnx"
     CliRunner().invoke(graph, ["export", "--gpu", "gfx90a", "--output", str(file)], standalone_mode=False)
     onnx.checker.check_model(onnx.load(str(file)))
+
+
+def test_the_exported_graph_runs_and_gives_the_violations(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="the package onnx is not installed")
+    pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
+    from asmevo_gate.constraints.onnx_engine import CompiledGraph, violations_of
+
+    file = tmp_path / "graph.onnx"
+    CliRunner().invoke(graph, ["export", "--gpu", "gfx90a", "--output", str(file)], standalone_mode=False)
+    text = "v_mfma_f32_32x32x2f32 v[0:15], v40, v41, v[0:15]\ns_nop 1\nv_mov_b32 v50, v3\ns_endpgm"
+    function = kernel("gfx90a", text)
+    constraints = graph_for(function.target)
+    found = violations_of(
+        FunctionView(function, constraints), CompiledGraph(constraints, file.read_bytes()), frozenset()
+    )
+    assert [one.edge_id for one in found] == ["haz.mfma.valu_read"]
+    assert found == violations(function, constraints)
+
+
+@pytest.mark.parametrize("gpu", target_names())
+def test_every_rule_of_every_graph_can_be_shown(gpu: str) -> None:
+    constraints = graph_for(find_target(gpu))
+    for rule in rule_ids(constraints):
+        text = show(rule, constraints)
+        for edge_id, edge in constraints.edges.items():
+            if edge.rule == rule:
+                assert f"{edge_id} ({edge.severity}" in text
+                assert all(constraints.sources[source] in text for source in edge.source)
+                cleared = [*edge.cleared_by, *(name for names in edge.step_clears for name in names)]
+                assert all(constraints.classes[name].title in text for name in cleared)

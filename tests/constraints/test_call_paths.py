@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnx")
+
+from asmevo_gate.constraints import onnx_engine, reference
 from asmevo_gate.constraints.call_paths import call_violations
 from asmevo_gate.constraints.explanation import explain
 from asmevo_gate.constraints.files import graph_for
@@ -26,7 +30,9 @@ def _found(gpu: str, wave: int, callee: str, before: str, behind: str, address: 
     program = build_program(parse_source("k.s", text), target, wave)
     functions = {function.name: function for function in program.functions}
     assert all(one.decoded for function in functions.values() for one in function.instructions)
-    return call_violations(linked_function(functions["k"], functions), graph_for(target))
+    linked, graph = linked_function(functions["k"], functions), graph_for(target)
+    assert onnx_engine.violations(linked.function, graph) == reference.violations(linked.function, graph)
+    return call_violations(linked, graph)
 
 
 def _counted(gpu: str, wave: int) -> list[EdgePair]:
