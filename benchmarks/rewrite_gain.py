@@ -3,6 +3,7 @@
     python -m benchmarks.rewrite_gain                  writes benchmarks/results/rewrite_gain.json and .md
     python -m benchmarks.rewrite_gain --kernels DIR    also the .s files in DIR (named FAMILY_anything.s)
     python -m benchmarks.rewrite_gain --limit N        the first N files only, written nowhere
+    python -m benchmarks.rewrite_gain --region-set     writes the kernels that ``asmevo-gate bench-model`` asks about
 
 Kernels are compiled by clang from ``tests/oracles/sources`` and ``data/rewrite_gain``. A region counts when it has at
 least four computing instructions. Cycles are those of the cost model for one wave; every gain is proved and checked.
@@ -17,27 +18,24 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from asmevo_gate.analysis.liveness import live_registers
+import asmevo_gate.rewrite
 from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.errors import GateError
+from asmevo_gate.gate.region_set import FILE, SetKernel, counted_regions, packed
 from asmevo_gate.gate.rewriting import GateJudge, rewrite_text
 from asmevo_gate.gate.target_choice import Configuration, named_target
-from asmevo_gate.program.model import Function, Program
-from asmevo_gate.rewrite.gain import computing
 from asmevo_gate.rewrite.proposal import RewriteOptions
 from asmevo_gate.rewrite.proposers import deterministic_proposers
-from asmevo_gate.rewrite.scope import editable_regions
 from asmevo_gate.source.options import SourceOptions
 from asmevo_gate.source.symbols import predefined_symbols
 from tests.oracles.compiled_kernels import COMPILER, SOURCES
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-SMALLEST = 4
 GAIN = 3.0
 GPUS = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201")
 FAMILIES = {
@@ -84,18 +82,6 @@ def given(directory: Path) -> Iterator[Kernel]:
             yield Kernel(family, path.stem.partition("_")[2], path.read_text("utf-8"))
 
 
-def _regions(program: Program) -> dict[tuple[str, int], int]:
-    """Computing instructions of each region of the kernels that counts, by function and first instruction."""
-    found = {}
-    kernels: Iterable[Function] = program.kernels or program.functions
-    for function in kernels:
-        for region in editable_regions(program, function, live_registers(function)).regions:
-            size = computing([one.decoded for one in region.instructions if one.decoded is not None])
-            if size >= SMALLEST:
-                found[function.name, region.first] = size
-    return found
-
-
 def measure(kernel: Kernel) -> dict[str, Any]:
     """All regions of one file: how many, and what each accepted rewrite gains."""
     target = named_target(kernel.name, kernel.text)
@@ -105,7 +91,7 @@ def measure(kernel: Kernel) -> dict[str, Any]:
     options = SourceOptions(predefined=predefined_symbols(target.name))
     judge = GateJudge("kernel.s", way, options, graph_for(target), frozenset())
     program = judge.parse(kernel.text)
-    regions = _regions(program)
+    regions = {(region.function.name, region.first) for region in counted_regions(program)}
     start = time.perf_counter()
     rewrite_options = RewriteOptions()
     result = rewrite_text("kernel.s", kernel.text, judge, rewrite_options, deterministic_proposers(rewrite_options))
@@ -188,12 +174,23 @@ def table(groups: dict[str, dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def write_region_set() -> None:
+    """Put the compiled kernels where the gate ships them."""
+    place = Path(asmevo_gate.rewrite.__file__).parent / FILE
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(packed([SetKernel(*kernel) for kernel in compiled()]))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=Path)
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--region-set", action="store_true")
     options = parser.parse_args(arguments)
+    if options.region_set:
+        write_region_set()
+        return 0
     kernels = [*compiled(), *(given(options.kernels) if options.kernels else ())]
     rows = []
     for kernel in kernels[: options.limit]:

@@ -1,9 +1,9 @@
 #!/bin/sh
-# set_up.sh PYTHON VENV EXTRA: a virtual environment with the package in it, on a machine that may only have Python.
-# EXTRA "dev" brings the test tools, and an LLVM for the oracle tests: LLVM 22 from the system's packages when we may
-# install them, else the assembler extra from pip.
+# set_up.sh PYTHON VENV EXTRAS: a virtual environment with the package in it, on a machine that may only have Python.
+# "dev" among the extras brings the test tools, and an LLVM for the oracle tests: LLVM 22 from the system's packages when
+# we may install them, else the assembler extra from pip. "llm" builds llama.cpp, without what the gate does not use.
 set -eu
-python=$1 venv=$2 extra=$3
+python=$1 venv=$2 extras=$3
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null 2>&1; then sudo -n "$@"; else return 1; fi
@@ -25,7 +25,13 @@ if [ ! -x "$venv/bin/python" ]; then
     }
 fi
 
-if [ "$extra" = dev ] && ! command -v llvm-mc-22 >/dev/null 2>&1; then
-    apt_install llvm-22 clang-22 lld-22 || extra="dev,assembler"
-fi
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".${extra:+[$extra]}"
+case ",$extras," in *,dev,*)
+    command -v llvm-mc-22 >/dev/null 2>&1 || apt_install llvm-22 clang-22 lld-22 || extras="$extras,assembler" ;;
+esac
+case ",$extras," in *,llm,*)
+    command -v g++ >/dev/null 2>&1 || apt_install g++ || echo "set_up: llama.cpp needs a C++ compiler" >&2
+    # No code for this machine's CPU alone: pip keeps the wheel, and the cache may move to another machine.
+    : "${CMAKE_ARGS:=-DGGML_NATIVE=OFF -DLLAVA_BUILD=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_TOOLS=OFF}"
+    export CMAKE_ARGS ;;
+esac
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".${extras:+[$extras]}"

@@ -22,6 +22,7 @@ _COMMANDS = {
     "merge": "Put the reports of several jobs together and decide.",
     "rewrite": "Improve kernels where it is proved safe.",
     "verify": "Prove or refute that a changed kernel computes the same.",
+    "bench-model": "Measure language models as proposers of rewrites.",
     "hardware": "Judge measurements of two versions by rocprof or rocprofv3.",
     "cost": "Estimate the cycles of every block and loop.",
     "rules": "List the rules.",
@@ -41,7 +42,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command = import_module(f"asmevo_gate.cli.{cmd_name}").command
+        command = import_module(f"asmevo_gate.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -121,14 +121,14 @@ class LanguageModel:
         if not self.options.sha256:
             _checked_file(self.options.path)
 
-    def ask(self, text: str, grammar: str, tokens: int) -> Answer | TooLong:
-        """One answer of at most ``tokens`` tokens.
+    def ask(self, text: str, grammar: str, tokens: int, seed: int) -> Answer | TooLong:
+        """One answer of at most ``tokens`` tokens. The seed only matters above temperature 0.
 
         Raises:
             ModelError: the model cannot be loaded or failed. It stays so: it is not asked again.
         """
         options = self.options
-        question = Ask(text, grammar, tokens, options.seconds, options.temperature, options.seed)
+        question = Ask(text, grammar, tokens, options.seconds, options.temperature, seed)
         reply = self._talk(question, options.seconds + _GRACE_SECONDS)
         if isinstance(reply, Answer | TooLong):
             return reply

@@ -6,7 +6,9 @@ a bounded number of rounds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
+from typing import Literal
 
 from asmevo_gate.rewrite.answer_cache import AnswerCache, Reply, answer_key
 from asmevo_gate.rewrite.answer_grammar import AnswerError, edits_within, grammar, read_answer, tokens_for
@@ -24,6 +26,8 @@ MOST_INSTRUCTIONS = 1500
 """Instructions of a region above which the model is not asked."""
 PART = 48
 """Most instructions that are shown at once."""
+Outcome = Literal["answers", "unread", "empty", "repeated"]
+"""All answers; those that could not be read, proposed nothing, or said again what was refused."""
 _NOTHING = Refusal("no_gain", "the edits change nothing")
 
 
@@ -45,7 +49,9 @@ class ModelProposer:
     ) -> None:
         self.model = model
         self.failure: ModelError | None = None
-        self.answers = 0
+        self.counts: Counter[Outcome] = Counter()
+        self.asking_seconds = 0.0
+        """Wall time of the answers that were not known before."""
         self.context: dict[tuple[str, int], int] = {}
         """Tokens of the longest question for each block, by function and number."""
         self._report = report
@@ -92,9 +98,11 @@ class ModelProposer:
             try:
                 script, lines = ((), ()) if reply is None else read_answer(reply.text, words, reply.complete)
             except AnswerError as error:
+                self.counts["unread"] += 1
                 self._note(f"{_place(situation)}: the model's answer does not count: {error}")
                 return True
             if not script or any(lines == one.lines for one in refused):
+                self.counts["repeated" if script else "empty"] += reply is not None
                 return True
             yield Proposal(script, self.name, f"model {self.model.name}: {'; '.join(lines)}"[:200])
             refused.append(Refused(lines, situation.refusal(script) or _NOTHING))
@@ -108,11 +116,12 @@ class ModelProposer:
         rules = grammar(words, edits)
         text = filled(self._template, instruction(situation, words, situation.facts.constraints, refused))
         try:
-            asked = (text, rules, tokens, options.context, options.seed, options.temperature)
-            key = answer_key(self.model.digest, *asked)
+            seed = options.seed + len(refused)  # so that another round is another try
+            key = answer_key(self.model.digest, text, rules, tokens, options.context, seed, options.temperature)
             reply = self._known.get(key) or (self._cache.get(key) if self._cache is not None else None)
             if reply is None:
-                reply = self.model.ask(text, rules, tokens)
+                reply = self.model.ask(text, rules, tokens, seed)
+                self.asking_seconds += reply.seconds if isinstance(reply, Answer) else 0.0
                 if self._cache is not None and (isinstance(reply, TooLong) or reply.complete):
                     self._cache.put(key, reply)
         except ModelError as error:
@@ -120,7 +129,7 @@ class ModelProposer:
             return None
         self._known[key] = reply
         if isinstance(reply, Answer):
-            self.answers += 1
+            self.counts["answers"] += 1
             block = situation.region.function.name, situation.region.block
             self.context[block] = max(reply.prompt_tokens, self.context.get(block, 0))
         return reply

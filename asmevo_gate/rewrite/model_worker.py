@@ -84,6 +84,7 @@ class _Model:
     def __init__(self, llama_cpp: Any, question: Load) -> None:
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
+        self._library = llama_cpp
         self._grammar = llama_cpp.LlamaGrammar
         self._model = llama_cpp.Llama(
             model_path=question.path,
@@ -132,27 +133,31 @@ class _Model:
         return tokens
 
     def _generated(self, tokens: list[int], question: Ask, end: float) -> tuple[str, int, bool]:
-        stream = self._model.create_completion(
+        """Text and tokens of the answer, and whether it ended by itself. Nothing of earlier questions is left over."""
+        self._model.reset()
+        self._model.set_seed(question.seed)
+        stream = self._model.generate(
             tokens,
-            max_tokens=question.tokens,
-            temperature=question.temperature,
-            seed=question.seed,
+            temp=question.temperature,
             top_k=0,
             top_p=1.0,
             min_p=0.0,
+            repeat_penalty=1.0,
             grammar=self._grammar.from_string(question.grammar, verbose=False),
-            stream=True,
         )
-        parts: list[str] = []
+        said: list[int] = []
         complete = False
-        for part in stream:
-            choice = part["choices"][0]
-            parts.append(choice["text"])
-            complete = choice["finish_reason"] == "stop"
-            if time.monotonic() > end:
+        for token in stream:
+            complete = self._ends(token)
+            if complete:
                 break
-        text = "".join(parts)
-        return text, len(self._model.tokenize(text.encode("utf-8"), add_bos=False)), complete
+            said.append(token)
+            if len(said) >= question.tokens or time.monotonic() > end:
+                break
+        return self._model.detokenize(said).decode("utf-8", "replace"), len(said), complete
+
+    def _ends(self, token: int) -> bool:
+        return bool(self._library.llama_vocab_is_eog(self._model._model.vocab, token))
 
 
 def _peak_bytes() -> int:

@@ -79,7 +79,7 @@ class Rewriter:
         self._proposers = proposers
         self._options = options
         self._constraints = constraints
-        self._waves = {function.name: _waves(function, options) for function in program.functions}
+        self._waves = {function.name: waves_on_simd(function, options) for function in program.functions}
         self._tried: dict[object, Rejection | None] = {}
         self._end = time.monotonic() + options.seconds if options.seconds is not None else None
 
@@ -259,7 +259,8 @@ def _texts(region: Region) -> tuple[str, ...]:
     return tuple(one.statement.text for one in region.instructions)
 
 
-def _waves(function: Function, options: RewriteOptions) -> int:
+def waves_on_simd(function: Function, options: RewriteOptions) -> int:
+    """Waves on each SIMD that the cost of a function is judged for besides one."""
     if options.waves is not None:
         return options.waves
     return kernel_resources(function).occupancy_waves_per_simd or 1

@@ -23,7 +23,7 @@ class ScriptedModel(LanguageModel):
         self.broken = broken
         self._says = says
 
-    def ask(self, text: str, grammar: str, tokens: int) -> Answer | TooLong:
+    def ask(self, text: str, grammar: str, tokens: int, seed: int) -> Answer | TooLong:
         self.asked.append(text)
         if self.broken is not None:
             raise self.broken
