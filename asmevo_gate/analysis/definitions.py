@@ -18,7 +18,7 @@ def defined_at_block_starts(function: Function) -> list[int]:
     blocks = function.blocks
     if not blocks:
         return []
-    written = [_written(function.instructions[block.first : block.end]) for block in blocks]
+    written = _may_be_written(function)
     defined = [0] * len(blocks)
     defined[0] = initial_registers(function) if function.is_kernel else _read_anywhere(function)
     pending = [0]
@@ -46,26 +46,34 @@ def may_define(instruction: Instruction) -> int:
     return decoded.writes
 
 
-def defined_before(function: Function) -> Iterator[tuple[Instruction, int]]:
-    """Each instruction of a reachable block with the registers that may have a value before it."""
-    for block, defined in zip(function.blocks, defined_at_block_starts(function), strict=True):
-        if block.number and not defined:
+def reads_of_nothing(function: Function, registers: int) -> Iterator[tuple[Instruction, int]]:
+    """Each understood instruction of a reachable block that reads one of the registers where it has a value on no path,
+    with the registers that may have one before it."""
+    defined_at = defined_at_block_starts(function)
+    for block, uses, defined in zip(function.blocks, function.uses_of_blocks, defined_at, strict=True):
+        if (block.number and not defined) or not uses.reads & registers & ~defined:
             continue
         for instruction in function.instructions[block.first : block.end]:
-            yield instruction, defined
+            decoded = instruction.decoded
+            if decoded is not None and decoded.reads & registers & ~defined:
+                yield instruction, defined
             defined |= may_define(instruction)
 
 
-def _written(instructions: tuple[Instruction, ...]) -> int:
-    writes = 0
-    for instruction in instructions:
-        writes |= may_define(instruction)
-    return writes
+def _may_be_written(function: Function) -> list[int]:
+    """The registers that may have a value behind each block because of an instruction in it."""
+    written = [writes for _, writes in function.uses_of_blocks]
+    if function.understood and not function.has(lambda decoded: decoded.is_call or decoded.has_indexed):
+        return written
+    for block in function.blocks:
+        if any(may_define(one) == EVERYTHING for one in function.instructions[block.first : block.end]):
+            written[block.number] = EVERYTHING
+    return written
 
 
 def _read_anywhere(function: Function) -> int:
     reads = 0
-    for instruction in function.instructions:
-        if instruction.decoded is not None:
-            reads |= instruction.decoded.reads
+    for _, decoded, _ in function.spellings:
+        if decoded is not None:
+            reads |= decoded.reads
     return reads

@@ -46,10 +46,7 @@ class LdsAccess(NamedTuple):
 def lds_accesses(function: Function, known: KnownOperands) -> list[LdsAccess]:
     """Every LDS access with an address register and plain offsets."""
     found = []
-    for instruction in function.instructions:
-        decoded = instruction.decoded
-        if decoded is None or not decoded.of(Op.DS) or decoded.of(Op.GDS):
-            continue
+    for instruction, decoded in function.where(lambda decoded: decoded.of(Op.DS) and not decoded.of(Op.GDS)):
         access = _access(instruction, decoded, known)
         if access is not None:
             found.append(access)

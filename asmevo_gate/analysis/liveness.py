@@ -13,6 +13,7 @@ need would reach back to the start of the kernel.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from asmevo_gate.analysis.definitions import defined_at_block_starts, may_define
 from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
@@ -38,48 +39,70 @@ class Peak:
 
 @dataclass(frozen=True)
 class Liveness:
-    """Live registers of one function; bit sets as in :mod:`asmevo_gate.isa.registers`.
+    """Live registers of one function; bit sets as in :mod:`asmevo_gate.isa.registers`."""
 
-    ``before[i]`` / ``after[i]``: live before / after instruction ``i``. ``undefined`` are registers that are read on
-    some path before anything gave them a value.
-    """
-
-    before: tuple[int, ...]
-    after: tuple[int, ...]
     vgpr_peak: Peak
     agpr_peak: Peak
     exact: bool
     """False when the function has unknown instructions, indirect registers or unresolved control flow: the sets are
     then a lower bound for what those may need."""
+    _solution: _Solution
+
+    @property
+    def before(self) -> tuple[int, ...]:
+        """The registers that are live before each instruction."""
+        return self._sets[0]
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        """The registers that are live after each instruction."""
+        return self._sets[1]
+
+    @cached_property
+    def _sets(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        points = [point for block in self._solution.function.blocks for point in _points(self._solution, block)]
+        return tuple(before for before, _ in points), tuple(after for _, after in points)
 
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What one instruction does to the two need sets."""
+    """What one instruction does to the two need sets. ``keeps`` / ``keeps_outside`` are the registers that it does not
+    overwrite inside / outside of EXEC."""
 
     reads: int
-    reads_all_lanes: int
-    kills_scalar: int
-    kills_vector: int
-    kills_all_lanes: int
+    reads_outside: int
+    keeps: int
+    keeps_outside: int
     change: ExecChange
+
+
+@dataclass(frozen=True)
+class _Solution:
+    """The solved data flow: needs at the end of each block (inside, outside of EXEC), and what may have a value at its
+    start."""
+
+    function: Function
+    effects: list[_Effect | None]
+    needs: list[tuple[int, int]]
+    defined: list[int]
 
 
 def live_registers(function: Function) -> Liveness:
     """Liveness of every register, exact on straight-line code, conservative where lanes or paths are not known."""
-    memo: dict[str, _Effect | None] = {}
-    effects = [_effect_of(instruction.decoded, memo) for instruction in function.instructions]
+    effects: list[_Effect | None] = [None] * len(function.instructions)
+    for _, decoded, indices in function.spellings:
+        if decoded is not None:
+            effect = _effect(decoded)
+            for index in indices:
+                effects[index] = effect
     needs = _solve_needs(function, effects)
-    defined = defined_at_block_starts(function)
-    return _per_instruction(function, effects, needs, defined)
-
-
-def _effect_of(decoded: Decoded | None, memo: dict[str, _Effect | None]) -> _Effect | None:
-    if decoded is None:
-        return None
-    if decoded.text not in memo:
-        memo[decoded.text] = _effect(decoded)
-    return memo[decoded.text]
+    solution = _Solution(function, effects, needs, defined_at_block_starts(function))
+    exact = (
+        function.understood
+        and not function.has(lambda decoded: decoded.has_indexed)
+        and not any(block.leaves for block in function.blocks)
+    )
+    return Liveness(*_peaks(solution), exact, solution)
 
 
 def _effect(decoded: Decoded) -> _Effect:
@@ -93,10 +116,9 @@ def _effect(decoded: Decoded) -> _Effect:
     other_lanes = whole_wave or bool(decoded.classes & Op.DPP)
     return _Effect(
         reads=reads,
-        reads_all_lanes=reads & VECTOR if other_lanes else 0,
-        kills_scalar=kills & ~VECTOR,
-        kills_vector=kills & VECTOR,
-        kills_all_lanes=kills & VECTOR if whole_wave and decoded.base != "v_writelane_b32" else 0,
+        reads_outside=reads & VECTOR if other_lanes else 0,
+        keeps=~kills,
+        keeps_outside=~(kills & VECTOR) if whole_wave and decoded.base != "v_writelane_b32" else -1,
         change=exec_change(decoded),
     )
 
@@ -113,9 +135,23 @@ def _step(effect: _Effect | None, inside: int, outside: int) -> tuple[int, int]:
             outside = both & VECTOR
         else:
             inside, outside = both, both & VECTOR
-    inside &= ~(effect.kills_scalar | effect.kills_vector)
-    outside &= ~effect.kills_all_lanes
-    return inside | effect.reads, outside | effect.reads_all_lanes
+    return inside & effect.keeps | effect.reads, outside & effect.keeps_outside | effect.reads_outside
+
+
+def _joined(effects: list[_Effect | None]) -> _Effect | None:
+    """The effect of a run of instructions as that of one; ``None`` where it writes EXEC, which mixes the need sets."""
+    reads = reads_outside = 0
+    keeps = keeps_outside = -1
+    for effect in reversed(effects):
+        if effect is None:
+            continue
+        if effect.change is not ExecChange.NONE:
+            return None
+        reads = reads & effect.keeps | effect.reads
+        reads_outside = reads_outside & effect.keeps_outside | effect.reads_outside
+        keeps &= effect.keeps
+        keeps_outside &= effect.keeps_outside
+    return _Effect(reads, reads_outside, keeps, keeps_outside, ExecChange.NONE)
 
 
 def _solve_needs(function: Function, effects: list[_Effect | None]) -> list[tuple[int, int]]:
@@ -124,7 +160,9 @@ def _solve_needs(function: Function, effects: list[_Effect | None]) -> list[tupl
     The sets only grow and are bounded by the register line, and every step is monotone, so this ends.
     """
     blocks = function.blocks
-    at_end: list[tuple[int, int]] = [(_needed_at_exit(block, function), 0) for block in blocks]
+    of_blocks = [_joined(effects[block.first : block.end]) for block in blocks]
+    at_exit = _needed_at_exit(function)
+    at_end = [(at_exit if block.leaves or block.falls_off else 0, 0) for block in blocks]
     at_start: list[tuple[int, int]] = [(0, 0)] * len(blocks)
     pending = list(range(len(blocks)))
     waiting = set(pending)
@@ -133,8 +171,12 @@ def _solve_needs(function: Function, effects: list[_Effect | None]) -> list[tupl
         waiting.discard(number)
         block = blocks[number]
         inside, outside = at_end[number]
-        for index in range(block.end - 1, block.first - 1, -1):
-            inside, outside = _step(effects[index], inside, outside)
+        whole = of_blocks[number]
+        if whole is not None:
+            inside, outside = _step(whole, inside, outside)
+        else:
+            for effect in reversed(effects[block.first : block.end]):
+                inside, outside = _step(effect, inside, outside)
         if (inside, outside) == at_start[number]:
             continue
         at_start[number] = (inside, outside)
@@ -149,46 +191,51 @@ def _solve_needs(function: Function, effects: list[_Effect | None]) -> list[tupl
     return at_end
 
 
-def _needed_at_exit(block: Block, function: Function) -> int:
+def _needed_at_exit(function: Function) -> int:
     """A device function returns values and keeps callee-saved registers; where control leaves to an unknown place,
     everything that has a value may be needed (cut down by what can be defined there)."""
-    leaves_function = block.leaves or block.falls_off
-    if not leaves_function:
-        return 0
     used = 0
-    for instruction in function.instructions:
-        if instruction.decoded is not None:
-            used |= instruction.decoded.writes
+    for _, writes in function.uses_of_blocks:
+        used |= writes
     return used
 
 
-def _per_instruction(
-    function: Function, effects: list[_Effect | None], needs: list[tuple[int, int]], defined: list[int]
-) -> Liveness:
-    count = len(function.instructions)
-    before = [0] * count
-    after = [0] * count
-    vgpr_peak, agpr_peak = Peak(0, 0), Peak(0, 0)
-    exact = not any(block.leaves for block in function.blocks)
-    for block, (inside, outside), has_value in zip(function.blocks, needs, defined, strict=True):
-        for index in range(block.end - 1, block.first - 1, -1):
-            after[index] = inside | outside
-            inside, outside = _step(effects[index], inside, outside)
-            before[index] = inside | outside
-        for index in range(block.first, block.end):
+def _points(solution: _Solution, block: Block) -> list[tuple[int, int]]:
+    """Live registers before and after each instruction of a block."""
+    inside, outside = solution.needs[block.number]
+    needed = [inside | outside]
+    for effect in reversed(solution.effects[block.first : block.end]):
+        inside, outside = _step(effect, inside, outside)
+        needed.append(inside | outside)
+    needed.reverse()
+    has_value = solution.defined[block.number]
+    points = []
+    for position, instruction in enumerate(solution.function.instructions[block.first : block.end]):
+        before = needed[position] & has_value
+        if instruction.decoded is not None:
+            has_value |= may_define(instruction)
+        points.append((before, needed[position + 1] & has_value))
+    return points
+
+
+def _peaks(solution: _Solution) -> tuple[Peak, Peak]:
+    """Where the most VGPRs and the most AGPRs are live. A block is not looked at more closely where all registers that
+    it touches or passes on together are no more than the peak so far."""
+    function = solution.function
+    by_calls = CALL_READS if function.has(lambda decoded: decoded.of(Op.CALL)) else 0
+    vgprs, agprs = Peak(0, 0), Peak(0, 0)
+    for block, uses in zip(function.blocks, function.uses_of_blocks, strict=True):
+        inside, outside = solution.needs[block.number]
+        most = inside | outside | uses.reads | uses.writes | by_calls
+        if (most & VGPRS).bit_count() <= vgprs.count and (most & AGPRS).bit_count() <= agprs.count:
+            continue
+        for index, (before, after) in enumerate(_points(solution, block), block.first):
             decoded = function.instructions[index].decoded
-            before[index] &= has_value
-            if decoded is None:
-                exact = False
-                after[index] &= has_value
-                continue
-            has_value |= may_define(function.instructions[index])
-            after[index] &= has_value
-            exact = exact and not decoded.has_indexed
-            at_once = after[index] | decoded.writes
-            vgpr_peak = _higher(vgpr_peak, index, before[index] & VGPRS, at_once & VGPRS)
-            agpr_peak = _higher(agpr_peak, index, before[index] & AGPRS, at_once & AGPRS)
-    return Liveness(tuple(before), tuple(after), vgpr_peak, agpr_peak, exact)
+            if decoded is not None:
+                at_once = after | decoded.writes
+                vgprs = _higher(vgprs, index, before & VGPRS, at_once & VGPRS)
+                agprs = _higher(agprs, index, before & AGPRS, at_once & AGPRS)
+    return vgprs, agprs
 
 
 def _higher(peak: Peak, index: int, *sets: int) -> Peak:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from asmevo_gate.program.model import Block
 
@@ -72,8 +73,10 @@ def reverse_postorder(blocks: tuple[Block, ...]) -> list[int]:
     return order
 
 
+@lru_cache(maxsize=8)
 def natural_loops(blocks: tuple[Block, ...]) -> tuple[Loop, ...]:
-    """All natural loops, outer loops before inner ones; back edges to one header make one loop.
+    """All natural loops, outer loops before inner ones; back edges to one header make one loop. Remembered for the
+    functions asked about last, as several rules and the cost model ask for the same ones.
 
     Cycles with several entries (irreducible control flow) have no header that dominates them and are not listed.
     """
@@ -87,9 +90,11 @@ def natural_loops(blocks: tuple[Block, ...]) -> tuple[Loop, ...]:
                 members.setdefault(successor, {successor}).update(_loop_body(successor, block.number, blocks))
     ordered = sorted(members.items(), key=lambda item: (-len(item[1]), item[0]))
     loops: list[Loop] = []
+    # Natural loops with different headers are nested or disjoint: the loop around one is the innermost at its header.
+    innermost: dict[int, int] = {}
     for header, body in ordered:
-        around = [i for i, loop in enumerate(loops) if body < loop.blocks]
-        parent = min(around, key=lambda i: len(loops[i].blocks)) if around else None
+        parent = innermost.get(header)
+        innermost.update(dict.fromkeys(body, len(loops)))
         loops.append(Loop(header, frozenset(body), parent))
     return tuple(loops)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from operator import itemgetter
 
 from asmevo_gate.constraints.model import ConstraintGraph, DppReplacement
 from asmevo_gate.program.model import Function, Instruction
@@ -34,9 +35,10 @@ class DppProblem:
 
 def dpp_problems(function: Function, graph: ConstraintGraph) -> Iterator[DppProblem]:
     """All illegal DPP forms of a function, in order."""
-    for instruction in function.instructions:
-        if "_" in instruction.statement.text and (match := _CONTROL.search(instruction.statement.text)):
-            yield from _judge(instruction, match, function, graph)
+    matches = ((_CONTROL.search(text), indices) for text, _, indices in function.spellings)
+    found = [(index, match) for match, indices in matches if match for index in indices]
+    for index, match in sorted(found, key=itemgetter(0)):
+        yield from _judge(function.instructions[index], match, function, graph)
 
 
 def _judge(

@@ -263,7 +263,7 @@ class _Costs:
         blocks = self._function.blocks
         sign = 1.0 if longest else -1.0
         best: dict[int, tuple[float, int | None]] = {}
-        for number in reversed([number for number in self._order if number in members]):
+        for number in sorted(members & self._place.keys(), key=self._place.__getitem__, reverse=True):
             own = self._costs[number].load.low + self._costs[number].load.high
             onward = [
                 (best[following][0] + sign * 2 * self._taken_extra(blocks[number], following), following)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from operator import itemgetter
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -11,6 +16,8 @@ from asmevo_gate.isa.targets import Target
 from asmevo_gate.program.descriptor import Descriptor
 from asmevo_gate.program.metadata import KernelMetadata, Metadata
 from asmevo_gate.source.statement import Source, Statement
+
+T = TypeVar("T")
 
 
 class Instruction(msgspec.Struct, frozen=True, gc=False):
@@ -23,6 +30,15 @@ class Instruction(msgspec.Struct, frozen=True, gc=False):
     statement: Statement
     decoded: Decoded | None
     unknown: NotDecoded | None = None
+
+
+class Spelling(NamedTuple):
+    """One distinct instruction text of a function: its meaning, as :attr:`Instruction.decoded`, and the indices of the
+    instructions that are written so."""
+
+    text: str
+    decoded: Decoded | None
+    indices: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +58,13 @@ class Block:
     predecessors: tuple[int, ...]
     leaves: str = ""
     falls_off: bool = False
+
+
+class Uses(NamedTuple):
+    """The registers that a run of instructions reads and writes, as bit sets."""
+
+    reads: int
+    writes: int
 
 
 @dataclass(frozen=True)
@@ -65,6 +88,69 @@ class Function:
     def is_kernel(self) -> bool:
         """True when a kernel descriptor or metadata names this function."""
         return self.descriptor is not None or self.metadata is not None
+
+    @cached_property
+    def spellings(self) -> tuple[Spelling, ...]:
+        """Every distinct instruction text, in the order in which they appear first. Kernels repeat themselves: what
+        depends on the text alone is found by asking each text once."""
+        found: dict[str, Spelling] = {}
+        for instruction in self.instructions:
+            text = instruction.statement.text
+            known = found.get(text)
+            if known is None:
+                found[text] = Spelling(text, instruction.decoded, [instruction.index])
+            else:
+                known.indices.append(instruction.index)
+        return tuple(found.values())
+
+    def judged(self, judge: Callable[[Decoded], T | None]) -> list[tuple[Instruction, T]]:
+        """The understood instructions for whose meaning ``judge`` gives something that is true, with what it gives, in
+        program order."""
+        found: list[tuple[int, T]] = []
+        for _, decoded, indices in self.spellings:
+            if decoded is not None and (judgement := judge(decoded)):
+                found += [(index, judgement) for index in indices]
+        found.sort(key=itemgetter(0))
+        return [(self.instructions[index], judgement) for index, judgement in found]
+
+    def where(self, holds: Callable[[Decoded], object]) -> list[tuple[Instruction, Decoded]]:
+        """The understood instructions for whose meaning ``holds`` is true, in program order."""
+        return self.judged(lambda decoded: decoded if holds(decoded) else None)
+
+    def has(self, holds: Callable[[Decoded], object]) -> bool:
+        """True when ``holds`` is true for the meaning of an understood instruction."""
+        return any(one.decoded is not None and holds(one.decoded) for one in self.spellings)
+
+    @cached_property
+    def not_understood(self) -> tuple[Instruction, ...]:
+        """The instructions that have no meaning on the target, in program order."""
+        indices = sorted(index for one in self.spellings if one.decoded is None for index in one.indices)
+        return tuple(self.instructions[index] for index in indices)
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """The least byte offset that the code of each instruction can begin at, and at the end that of what follows."""
+        sizes = (one.decoded.size if one.decoded is not None else 4 for one in self.instructions)
+        return (0, *accumulate(sizes))
+
+    @cached_property
+    def uses_of_blocks(self) -> tuple[Uses, ...]:
+        """What the understood instructions of each block read and write."""
+        found = []
+        for block in self.blocks:
+            reads = writes = 0
+            for instruction in self.instructions[block.first : block.end]:
+                decoded = instruction.decoded
+                if decoded is not None:
+                    reads |= decoded.reads
+                    writes |= decoded.writes
+            found.append(Uses(reads, writes))
+        return tuple(found)
+
+    @property
+    def understood(self) -> bool:
+        """True when every instruction has a meaning on the target."""
+        return not self.not_understood
 
 
 @dataclass(frozen=True)

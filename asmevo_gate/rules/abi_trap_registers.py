@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from asmevo_gate.isa.instruction import Decoded
 from asmevo_gate.isa.registers import SPECIAL, TTMP, bits, set_name
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.kernel_examples import kernel_text
@@ -43,13 +44,11 @@ class TrapRegisters(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """The first write of each register."""
         kernel = facts.kernel
-        if not kernel.is_kernel or any(one.statement.name in _HALTS for one in kernel.instructions):
+        found = kernel.where(_is_for_handlers) if kernel.is_kernel else []
+        if not found or any(one.statement.name in _HALTS for one in kernel.instructions):
             return
         reported = 0
-        for instruction in kernel.instructions:
-            decoded = instruction.decoded
-            if decoded is None:
-                continue
+        for instruction, decoded in found:
             written = decoded.writes & ~decoded.implicit_writes & _HANDLER & ~reported
             if written:
                 reported |= written
@@ -64,3 +63,8 @@ class TrapRegisters(Rule):
                 message=message,
                 repair="use ordinary SGPRs",
             )
+
+
+def _is_for_handlers(decoded: Decoded) -> bool:
+    """True for a named write of a register of the trap handler, and for the return from one."""
+    return bool(decoded.writes & ~decoded.implicit_writes & _HANDLER) or decoded.base in _RETURNS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from asmevo_gate.analysis.loops import Loop, natural_loops
@@ -59,13 +60,14 @@ class InfiniteLoop(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Regions without an exit, then loops without a changing condition."""
         kernel = facts.kernel
-        endless = sorted(reachable_blocks(kernel) - _reaches_an_end(kernel))
+        open_ends = _open_ends(kernel)
+        endless = sorted(reachable_blocks(kernel) - _leading_to(kernel, open_ends))
         if endless:
             last = kernel.instructions[kernel.blocks[endless[-1]].end - 1]
             yield _violation(last, "no path leads from here to s_endpgm: the wave never ends", "give the loop an exit")
         for loop in natural_loops(kernel.blocks):
             if loop.header not in endless:
-                yield from _unchanged(kernel, loop)
+                yield from _unchanged(kernel, loop, open_ends)
 
 
 def _violation(instruction: Instruction, message: str, repair: str, warning: bool = False) -> Violation:
@@ -78,10 +80,17 @@ def _violation(instruction: Instruction, message: str, repair: str, warning: boo
     )
 
 
-def _reaches_an_end(kernel: Function) -> set[int]:
-    """Blocks from which the wave may end, leave the function or be stopped."""
-    found = {block.number for block in kernel.blocks if not block.successors or block.leaves or block.falls_off}
-    found |= {block.number for block in kernel.blocks if _may_stop(kernel, block)}
+def _open_ends(kernel: Function) -> set[int]:
+    """Blocks in which the wave may leave the function or be stopped."""
+    found = {block.number for block in kernel.blocks if block.leaves or block.falls_off}
+    stops = [one for one, _ in kernel.where(lambda decoded: decoded.is_call or decoded.base in _STOPS)]
+    firsts = [block.first for block in kernel.blocks]
+    return found | {bisect_right(firsts, one.index) - 1 for one in (*stops, *kernel.not_understood)}
+
+
+def _leading_to(kernel: Function, open_ends: set[int]) -> set[int]:
+    """Blocks from which the wave may end or reach one of the open ends."""
+    found = open_ends | {block.number for block in kernel.blocks if not block.successors}
     stack = list(found)
     while stack:
         for predecessor in kernel.blocks[stack.pop()].predecessors:
@@ -91,24 +100,14 @@ def _reaches_an_end(kernel: Function) -> set[int]:
     return found
 
 
-def _may_stop(kernel: Function, block: Block) -> bool:
-    for instruction in kernel.instructions[block.first : block.end]:
-        decoded = instruction.decoded
-        if decoded is None or decoded.is_call or decoded.base in _STOPS:
-            return True
-    return False
-
-
-def _unchanged(kernel: Function, loop: Loop) -> Iterator[Violation]:
+def _unchanged(kernel: Function, loop: Loop, open_ends: set[int]) -> Iterator[Violation]:
     """The exit branches of a loop, when none of them can come to another decision in a later round."""
-    blocks = [kernel.blocks[number] for number in sorted(loop.blocks)]
-    if any(_may_stop(kernel, block) or block.leaves or block.falls_off for block in blocks):
+    if not open_ends.isdisjoint(loop.blocks):
         return
+    blocks = [kernel.blocks[number] for number in sorted(loop.blocks)]
     written = 0
     for block in blocks:
-        for instruction in kernel.instructions[block.first : block.end]:
-            if instruction.decoded is not None:
-                written |= instruction.decoded.writes
+        written |= kernel.uses_of_blocks[block.number].writes
     exits = [block for block in blocks if any(number not in loop.blocks for number in block.successors)]
     comparisons = [_comparison(kernel, block) for block in exits]
     if not exits or any(

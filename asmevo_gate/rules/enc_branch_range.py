@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import accumulate
 
 from asmevo_gate.isa.instruction import Op
 from asmevo_gate.rules.facts import KernelFacts
@@ -51,16 +50,11 @@ class BranchRange(Rule):
         kernel = facts.kernel
         if len(kernel.instructions) < _REACH // 4:
             return
-        sizes = [one.decoded.size if one.decoded is not None else 4 for one in kernel.instructions]
-        starts = [0, *accumulate(sizes)]
-        for instruction in kernel.instructions:
-            decoded = instruction.decoded
-            if decoded is None or not decoded.of(Op.BRANCH) or not decoded.operands:
-                continue
+        for instruction, decoded in kernel.where(lambda decoded: decoded.of(Op.BRANCH) and decoded.operands):
             target = kernel.labels.get(decoded.operands[-1].text)
             if target is None:
                 continue
-            distance = (starts[target] - starts[instruction.index + 1]) // 4
+            distance = (kernel.offsets[target] - kernel.offsets[instruction.index + 1]) // 4
             if not -_REACH <= distance < _REACH:
                 yield Violation(
                     place=instruction.statement.place,

@@ -46,7 +46,7 @@ kernel:
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Instructions whose mnemonic or form the target's table lacks while another target has it."""
-        for instruction in facts.kernel.instructions:
+        for instruction in facts.kernel.not_understood:
             unknown = instruction.unknown
             if unknown is None or unknown.kind != "not_on_target":
                 continue

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from asmevo_gate.isa.instruction import VMEM, Op
+from asmevo_gate.isa.instruction import VMEM, Decoded, Op
 from asmevo_gate.isa.offset_ranges import offset_range
+from asmevo_gate.isa.targets import Target
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
@@ -51,25 +52,30 @@ class OffsetRange(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Each offset that does not fit."""
         target = facts.kernel.target
-        for instruction in facts.kernel.instructions:
-            decoded = instruction.decoded
-            if decoded is None or not decoded.of(VMEM | Op.DS):
-                continue
-            for modifier in _MODIFIERS:
-                text = decoded.modifiers.get(modifier)
-                limits = offset_range(decoded, modifier, target) if text else None
-                value = _number(text or "")
-                if limits is None or value is None or limits[0] <= value <= limits[1]:
-                    continue
-                lost = value & limits[1]
-                silent = decoded.of(Op.BUFFER) and 0 <= value < 1 << 16 and limits[1] < 1 << 16
-                effect = f": assemblers encode {lost} without a word" if silent else ""
+        for instruction, faults in facts.kernel.judged(lambda decoded: list(_faults(decoded, target))):
+            for message in faults:
                 yield Violation(
                     place=instruction.statement.place,
                     frames=instruction.statement.frames,
-                    message=f"{modifier} {value} is outside of {limits[0]} to {limits[1]} on {target.name}{effect}",
+                    message=message,
                     repair="move the rest of the offset into soffset or the address",
                 )
+
+
+def _faults(decoded: Decoded, target: Target) -> Iterator[str]:
+    """What is wrong with each offset that does not fit."""
+    if not decoded.of(VMEM | Op.DS):
+        return
+    for modifier in _MODIFIERS:
+        text = decoded.modifiers.get(modifier)
+        limits = offset_range(decoded, modifier, target) if text else None
+        value = _number(text or "")
+        if limits is None or value is None or limits[0] <= value <= limits[1]:
+            continue
+        lost = value & limits[1]
+        silent = decoded.of(Op.BUFFER) and 0 <= value < 1 << 16 and limits[1] < 1 << 16
+        effect = f": assemblers encode {lost} without a word" if silent else ""
+        yield f"{modifier} {value} is outside of {limits[0]} to {limits[1]} on {target.name}{effect}"
 
 
 def _number(text: str) -> int | None:

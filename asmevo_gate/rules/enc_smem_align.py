@@ -45,12 +45,9 @@ class SmemAlign(Rule):
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Each access with such an offset."""
-        for instruction in facts.kernel.instructions:
-            decoded = instruction.decoded
-            if decoded is None or not decoded.of(Op.SMEM) or _SMALL.search(decoded.base):
-                continue
+        for instruction, decoded in facts.kernel.where(lambda decoded: decoded.of(Op.SMEM)):
             offset = _offset(decoded)
-            if offset is None or offset % 4 == 0:
+            if offset is None or offset % 4 == 0 or _SMALL.search(decoded.base):
                 continue
             values = facts.known.get(instruction.index)
             at = address(decoded, values) if values is not None else None

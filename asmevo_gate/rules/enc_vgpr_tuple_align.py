@@ -45,14 +45,7 @@ class TupleAlignment(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Operands whose first register is not a multiple of what their tuple needs."""
         target = facts.kernel.target
-        memo: dict[int, list[tuple[str, str]]] = {}
-        for instruction in facts.kernel.instructions:
-            decoded = instruction.decoded
-            if decoded is None:
-                continue
-            faults = memo.get(id(decoded))
-            if faults is None:
-                faults = memo[id(decoded)] = list(_faults(decoded, target))
+        for instruction, faults in facts.kernel.judged(lambda decoded: list(_faults(decoded, target))):
             for message, repair in faults:
                 yield Violation(
                     place=instruction.statement.place,

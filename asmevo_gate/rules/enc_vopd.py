@@ -54,10 +54,7 @@ class Vopd(Rule):
         rules = facts.kernel.target.facts.get("vopd")
         if rules is None:
             return
-        for instruction in facts.kernel.instructions:
-            decoded = instruction.decoded
-            if decoded is None or len(decoded.halves) != 2:
-                continue
+        for instruction, decoded in facts.kernel.where(lambda decoded: len(decoded.halves) == 2):
             x, y = decoded.halves
             free_moves = rules == "gfx12" and x.base == y.base == "v_dual_mov_b32"
             message = _broken(x, y, free_moves)

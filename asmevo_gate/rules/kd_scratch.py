@@ -83,13 +83,10 @@ class Scratch(Rule):
 
 def _accesses(facts: KernelFacts) -> Iterator[tuple[Instruction, Decoded, bool]]:
     """Scratch instructions, and buffer instructions whose resource is that of the private segment (``False``)."""
-    for instruction in facts.kernel.instructions:
-        decoded = instruction.decoded
-        if decoded is None:
-            continue
+    for instruction, decoded in facts.kernel.where(lambda decoded: decoded.of(Op.SCRATCH | Op.BUFFER)):
         if decoded.of(Op.SCRATCH):
             yield instruction, decoded, True
-        elif decoded.of(Op.BUFFER):
+        else:
             values = facts.known.get(instruction.index, ())
             if any(len(value) == 4 and value[2] == Value(_BUFFER, part=2) for value in values):
                 yield instruction, decoded, False
@@ -126,8 +123,7 @@ def _fault(
 
 def _sets_flat_scratch(kernel: Function) -> bool:
     """A write of FLAT_SCRATCH, or of its hardware registers (gfx10)."""
-    for instruction in kernel.instructions:
-        decoded = instruction.decoded
+    for _, decoded, _ in kernel.spellings:
         if decoded is None or decoded.is_call or decoded.writes & _FLAT_SCRATCH:
             return True
         if decoded.base.startswith("s_setreg") and any(
@@ -169,7 +165,7 @@ def _reserved_only(kernel: Function, descriptor: Descriptor, size: int) -> Itera
         if kernel.target.facts["arch_flat_scratch"]
         else "system_sgpr_private_segment_wavefront_offset"
     )
-    calls = any(one.decoded is None or one.decoded.is_call for one in kernel.instructions)
+    calls = not kernel.understood or kernel.has(lambda decoded: decoded.is_call)
     place = descriptor.places.get("private_segment_fixed_size")
     if calls or place is None or directive_value(descriptor, name, kernel.target) != 0:
         return

@@ -84,11 +84,8 @@ def _loop_sizes(kernel: Function) -> list[_LoopSize]:
     """Every loop with the least size of its code."""
     sizes = []
     for loop in natural_loops(kernel.blocks):
-        total = 0
-        for number in loop.blocks:
-            block = kernel.blocks[number]
-            for one in kernel.instructions[block.first : block.end]:
-                total += one.decoded.size if one.decoded is not None else 4
+        blocks = [kernel.blocks[number] for number in loop.blocks]
+        total = sum(kernel.offsets[block.end] - kernel.offsets[block.first] for block in blocks)
         sizes.append(_LoopSize(kernel.instructions[kernel.blocks[loop.header].first], total))
     return sizes
 

@@ -68,7 +68,4 @@ class Spill(Rule):
 
 
 def _first_scratch_access(facts: KernelFacts) -> Instruction | None:
-    for instruction in facts.kernel.instructions:
-        if instruction.decoded is not None and instruction.decoded.of(Op.SCRATCH):
-            return instruction
-    return None
+    return next((one for one, _ in facts.kernel.where(lambda decoded: decoded.of(Op.SCRATCH))), None)

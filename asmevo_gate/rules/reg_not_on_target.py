@@ -60,13 +60,11 @@ class RegisterNotOnTarget(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """The first use of each such register."""
         target = facts.kernel.target
-        seen: set[int] = set()
         reported: set[str] = set()
-        for instruction in facts.kernel.instructions:
-            decoded = instruction.decoded
-            if decoded is None or id(decoded) in seen:
+        for _, decoded, indices in facts.kernel.spellings:
+            if decoded is None:
                 continue
-            seen.add(id(decoded))
+            instruction = facts.kernel.instructions[indices[0]]
             for operand in decoded.operands:
                 reason = _missing(operand, target)
                 name = interval_name(operand.start, operand.length) if reason else ""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.analysis.definitions import defined_before
+from asmevo_gate.analysis.definitions import reads_of_nothing
 from asmevo_gate.isa.instruction import Op, Role
 from asmevo_gate.isa.registers import AGPRS, SGPRS, VGPRS, interval_name
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
+
+_FILES = VGPRS | AGPRS | SGPRS
 
 
 def _kernel(body: str) -> str:
@@ -54,12 +56,12 @@ class Undefined(Rule):
         if kernel.descriptor is None:
             return
         reported = 0
-        for instruction, defined in defined_before(kernel):
+        for instruction, defined in reads_of_nothing(kernel, _FILES):
             decoded = instruction.decoded
             if decoded is None:
                 continue
             for operand in decoded.operands:
-                read = operand.mask & (VGPRS | AGPRS | SGPRS)
+                read = operand.mask & _FILES
                 if not read or not operand.role & Role.READ or operand.role & Role.KEEP or operand.indexed:
                     continue
                 if read & defined or read & reported:

@@ -11,11 +11,8 @@ def first_use_from(kernel: Function, bank: Bank, limit: int) -> tuple[Instructio
     if limit >= bank.count:
         return None
     beyond = bank.mask & ~((1 << (bank.start + limit)) - 1)
-    for instruction in kernel.instructions:
-        decoded = instruction.decoded
-        if decoded is None:
-            continue
-        touched = (decoded.reads | decoded.writes) & beyond
+    for _, decoded, places in kernel.spellings:
+        touched = (decoded.reads | decoded.writes) & beyond if decoded is not None else 0
         if touched:
-            return instruction, next(indices(touched)) - bank.start
+            return kernel.instructions[places[0]], next(indices(touched)) - bank.start
     return None

@@ -60,15 +60,10 @@ class Exec32InWave64(Rule):
         work_group = facts.resources.work_group
         if kernel.wave_size != 64 or (work_group is not None and work_group[1] <= 32):
             return
-        halves = [one for one in kernel.instructions if one.decoded is not None and one.decoded.of(Op.SALU)]
-        upper = any(one.decoded.writes & _HIGH and not one.decoded.writes & _LOW for one in halves if one.decoded)
-        for instruction in halves:
-            decoded = instruction.decoded
-            if decoded is None:
-                continue
+        upper = kernel.has(lambda decoded: decoded.of(Op.SALU) and decoded.writes & _HIGH and not decoded.writes & _LOW)
+        for instruction, decoded in kernel.where(lambda decoded: decoded.of(Op.SALU) and decoded.writes & _LOW):
             saves = decoded.base.endswith(("saveexec_b32", "wrexec_b32"))
-            lone = decoded.writes & _LOW and not decoded.writes & _HIGH
-            if not saves and (upper or not lone):
+            if not saves and (upper or decoded.writes & _HIGH):
                 continue
             severity: Severity | None = None if saves else "warning"
             yield Violation(

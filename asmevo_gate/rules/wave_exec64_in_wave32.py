@@ -57,14 +57,10 @@ class Exec64InWave32(Rule):
         if kernel.wave_size != 32:
             return
         written = 0
-        for instruction in kernel.instructions:
-            decoded = instruction.decoded
+        for _, decoded, _ in kernel.spellings:
             if decoded is not None and not decoded.reads & _HIGH:
                 written |= decoded.writes & _HIGH
-        for instruction in kernel.instructions:
-            decoded = instruction.decoded
-            if decoded is None or not decoded.of(Op.SALU):
-                continue
+        for instruction, decoded in kernel.where(lambda decoded: decoded.of(Op.SALU)):
             half = decoded.reads & _HIGH & ~written
             severity: Severity | None = None
             if half:

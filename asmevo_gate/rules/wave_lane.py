@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.isa.instruction import Op, Operand
+from asmevo_gate.isa.instruction import Decoded, Op, Operand
 from asmevo_gate.isa.registers import SPECIAL, bits
 from asmevo_gate.program.model import Function, Instruction
 from asmevo_gate.rules.facts import KernelFacts
@@ -53,10 +53,7 @@ class Lane(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Lane numbers, then the halves of a wave64."""
         kernel = facts.kernel
-        for instruction in kernel.instructions:
-            decoded = instruction.decoded
-            if decoded is None or decoded.base not in _LANE:
-                continue
+        for instruction, decoded in kernel.where(lambda decoded: decoded.base in _LANE):
             lane = _lane(facts, instruction, decoded.operands[-1])
             if lane is not None and lane >= kernel.wave_size:
                 yield _violation(
@@ -87,11 +84,10 @@ def _violation(instruction: Instruction, message: str, repair: str, warning: boo
 
 
 def _half_counts(kernel: Function) -> Iterable[Violation]:
-    bases = {one.decoded.base: one for one in reversed(kernel.instructions) if one.decoded is not None}
-    low = bases.get("v_mbcnt_lo_u32_b32")
-    if low is not None and "v_mbcnt_hi_u32_b32" not in bases:
+    lower = kernel.where(lambda decoded: decoded.base == "v_mbcnt_lo_u32_b32")
+    if lower and not kernel.has(lambda decoded: decoded.base == "v_mbcnt_hi_u32_b32"):
         yield _violation(
-            low,
+            lower[0][0],
             "v_mbcnt_lo counts the lower 32 lanes only, and nothing in this wave64 kernel counts the upper ones",
             "add v_mbcnt_hi_u32_b32 on the result",
             warning=True,
@@ -100,8 +96,7 @@ def _half_counts(kernel: Function) -> Iterable[Violation]:
 
 def _half_masks(kernel: Function) -> Iterable[Violation]:
     """A 32-bit scalar read of vcc_lo right behind a comparison, in a kernel that never looks at vcc_hi alone."""
-    reading = [one.decoded for one in kernel.instructions if one.decoded is not None and one.decoded.of(Op.SALU)]
-    if any(one.reads & _VCC_HI and not one.reads & _VCC_LO for one in reading):
+    if not kernel.has(_reads_low_half) or kernel.has(_reads_high_half):
         return
     compared = False
     for instruction in kernel.instructions:
@@ -109,8 +104,7 @@ def _half_masks(kernel: Function) -> Iterable[Violation]:
         if decoded is None:
             compared = False
             continue
-        lone = decoded.reads & _VCC_LO and not decoded.reads & _VCC_HI
-        if compared and decoded.of(Op.SALU) and lone:
+        if compared and _reads_low_half(decoded):
             yield _violation(
                 instruction,
                 f"{decoded.base} looks at vcc_lo only, but in wave64 the comparison wrote 64 lanes to vcc",
@@ -119,3 +113,13 @@ def _half_masks(kernel: Function) -> Iterable[Violation]:
             )
         if decoded.writes & _VCC_LO:
             compared = decoded.of(Op.VOPC)
+
+
+def _reads_low_half(decoded: Decoded) -> bool:
+    """A scalar instruction that reads vcc_lo alone."""
+    return decoded.of(Op.SALU) and bool(decoded.reads & _VCC_LO) and not decoded.reads & _VCC_HI
+
+
+def _reads_high_half(decoded: Decoded) -> bool:
+    """A scalar instruction that reads vcc_hi alone."""
+    return decoded.of(Op.SALU) and bool(decoded.reads & _VCC_HI) and not decoded.reads & _VCC_LO

@@ -46,7 +46,7 @@ class MaskWidth(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Each mask of the wrong width."""
         wave = facts.kernel.wave_size
-        for instruction in facts.kernel.instructions:
+        for instruction in facts.kernel.not_understood:
             unknown = instruction.unknown
             if unknown is None or not _is_mask(unknown):
                 continue
