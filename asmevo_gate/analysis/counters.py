@@ -151,6 +151,7 @@ class Effect(NamedTuple):
 
 
 _PLAIN = ("", 0, 0, 0, (), (), (), (), "", False)
+NO_EFFECT = Effect(*_PLAIN)
 
 
 class CounterModel:
@@ -191,9 +192,15 @@ class CounterModel:
         """Number of tracks; the first ``len(counters)`` are the counters themselves."""
         return len(self.track_names)
 
-    def orders(self, track: int) -> int:
-        """Number of orders of a track, :data:`UNORDERED` included."""
-        return self._order_count[track]
+    @property
+    def orders(self) -> list[int]:
+        """Number of orders of each track, :data:`UNORDERED` included."""
+        return self._order_count
+
+    @property
+    def shadows(self) -> range:
+        """The tracks that are not themselves counters."""
+        return range(len(self.counters), len(self.track_names))
 
     def track(self, counter: str) -> int | None:
         """The track of a counter, ``None`` when the target has no such counter."""

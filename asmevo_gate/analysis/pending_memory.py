@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from asmevo_gate.analysis.counters import CounterModel, Effect, counter_model
+from asmevo_gate.analysis.counters import NO_EFFECT, CounterModel, Effect, counter_model
 from asmevo_gate.analysis.pending_feasibility import Feasibility
 from asmevo_gate.analysis.pending_state import STUCK, Race, Report, State, Walk
 from asmevo_gate.analysis.vgpr_msb import renamed_instructions
@@ -59,18 +59,34 @@ class PendingMemory:
     behind such an instruction the analysis assumes what cannot lead to a wrong report.
     """
 
-    def __init__(self, function: Function, work_limit: int = WORK_LIMIT, effects: list[Effect] | None = None) -> None:
+    def __init__(
+        self,
+        function: Function,
+        work_limit: int = WORK_LIMIT,
+        effects: list[Effect] | None = None,
+        below: PendingMemory | None = None,
+    ) -> None:
+        """``below`` is the result for effects whose waits end at least as much as those of ``effects``: its fixed point
+        lies below the one looked for, and the data flow goes on from there."""
         self.function = function
         self.model: CounterModel = counter_model(function.target)
         self.effects: list[Effect] = effects or self._effects_of_text()
         self._work_limit = work_limit
+        self._work = 0
         self._at_start: list[State | None] = [None] * len(function.blocks)
         self._races_in: dict[int, list[Race]] = {}
-        self._solve()
+        if below is None:
+            self._solve()
+        else:
+            self._go_on_from(below)
 
     def _effects_of_text(self) -> list[Effect]:
-        effect = self.model.effect
-        self.effects = [effect(instruction) for instruction in self.function.instructions]
+        instructions = self.function.instructions
+        self.effects = [NO_EFFECT] * len(instructions)
+        for one in self.function.spellings:
+            effect = self.model.effect(instructions[one.indices[0]])
+            for index in one.indices:
+                self.effects[index] = effect
         for index in renamed_instructions(self.function):
             self.effects[index] = _without_vgprs(self.effects[index])
         self._add_skipped_waits()
@@ -202,9 +218,8 @@ class PendingMemory:
 
     def _walk(self, block: Block, start: State, report: Report | None = None) -> Walk:
         walk = Walk(self.model, self.effects, start)
-        effects, step = self.effects, walk.step
-        for index in range(block.first, block.end):
-            effect = effects[index]
+        step = walk.step
+        for index, effect in enumerate(self.effects[block.first : block.end], block.first):
             if effect.active or effect.touches & walk.holds or effect.writes & walk.locks:
                 step(index, effect, report)
         return walk
@@ -236,7 +251,6 @@ class PendingMemory:
         if not blocks:
             return
         self._at_start[0] = State(self.model.tracks, lds_empty=self.function.is_kernel)
-        self._work = 0
         self._run([0])
         if any(block.leaves and block.leaves != RETURN for block in blocks):
             for block in blocks:
@@ -244,12 +258,23 @@ class PendingMemory:
                     self._at_start[block.number] = State(self.model.tracks)
                     self._run([block.number])
 
+    def _go_on_from(self, below: PendingMemory) -> None:
+        self._at_start = [None if state is None else state.copy() for state in below._at_start]
+        self._races_in = dict(below._races_in)
+        changed = [
+            block.number
+            for block in self.function.blocks
+            if self._at_start[block.number] is not None
+            and self.effects[block.first : block.end] != below.effects[block.first : block.end]
+        ]
+        self._run(changed)
+
     def _run(self, pending: list[int]) -> None:
         import heapq
 
         rank = self._ranks
         blocks = self.function.blocks
-        queue = [(rank[number], number) for number in pending]
+        queue = sorted((rank[number], number) for number in pending)
         queued = set(pending)
         while queue:
             _, number = heapq.heappop(queue)
@@ -263,9 +288,10 @@ class PendingMemory:
                 self._check_return(block.end - 1, end, races.append)
             self._races_in[number] = races  # of the last walk, which starts with what the fixed point holds
             self._work += block.end - block.first + 1
+            size = end.size()
             for successor in block.successors:
                 known = self._at_start[successor]
-                self._work += end.size()
+                self._work += size
                 if known is None:
                     self._at_start[successor] = end.copy()
                 elif not known.merge(end):

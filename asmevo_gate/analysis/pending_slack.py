@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from asmevo_gate.analysis.counters import Effect
 from asmevo_gate.analysis.pending_memory import PendingMemory
-from asmevo_gate.analysis.pending_state import STUCK, Race, State, Walk
-from asmevo_gate.isa.instruction import Op
+from asmevo_gate.analysis.pending_state import STUCK, Race, Report, State, Walk
+from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.isa.waits import counter_limits
 from asmevo_gate.program.model import Block, Instruction
 
@@ -47,7 +47,7 @@ def too_strong_waits(memory: PendingMemory) -> tuple[Slack, ...]:
     advice = list(_advice(memory))
     known = {race[:4] for race in memory.races_of_graph}
     while advice:
-        changed = PendingMemory(function, effects=_weakened(memory, [one for one, _ in advice]))
+        changed = PendingMemory(function, effects=_weakened(memory, [one for one, _ in advice]), below=memory)
         new = {race.producer for race in changed.races_of_graph if race[:4] not in known}
         if not new:
             break
@@ -65,8 +65,29 @@ def _ends_any(changed: PendingMemory, one: Slack, producers: set[int]) -> bool:
     return state is not None and track is not None and bool(producers & state.tracks[track].keys())
 
 
+class _Onward:
+    """The function as the events that a weaker wait leaves in flight meet it: no instruction issues anything new.
+
+    ``ordering`` are the instructions that order memory for other waves.
+    """
+
+    def __init__(self, memory: PendingMemory) -> None:
+        self.memory = memory
+        self.effects = list(memory.effects)
+        self.ordering = [False] * len(memory.effects)
+        for one in memory.function.spellings:
+            of_text = memory.effects[one.indices[0]]
+            orders = _orders_memory(one.decoded, of_text)
+            for index in one.indices:
+                effect = memory.effects[index]
+                if effect.events:
+                    self.effects[index] = effect._replace(events=())
+                self.ordering[index] = orders
+
+
 def _advice(memory: PendingMemory) -> Iterator[tuple[Slack, set[int]]]:
     """Each wait that alone may be weaker, with the operations that it would no longer end."""
+    onward = _Onward(memory)
     clouded = _clouded_blocks(memory)
     raced = {race.track for race in memory.races_of_graph}
     budget = _STEPS_PER_INSTRUCTION * len(memory.effects) + 10_000
@@ -83,16 +104,18 @@ def _advice(memory: PendingMemory) -> Iterator[tuple[Slack, set[int]]]:
                 state = walk.state()
                 for track, count in effect.waits:
                     if track < len(memory.model.counters) and track not in raced and budget > 0:
-                        found, steps = _weakest(memory, block, index, track, count, state)
+                        found, steps = _weakest(onward, block, index, track, count, state)
                         budget -= steps
                         if found:
                             yield found
-            walk.step(index, effect)
+            if effect.active or effect.touches & walk.holds or effect.writes & walk.locks:
+                walk.step(index, effect)
 
 
 def _weakest(
-    memory: PendingMemory, block: Block, index: int, track: int, count: int, state: State
+    onward: _Onward, block: Block, index: int, track: int, count: int, state: State
 ) -> tuple[tuple[Slack, set[int]] | None, int]:
+    memory = onward.memory
     wait = memory.function.instructions[index]
     counter = memory.model.counters[track]
     if not state.tracks[track]:
@@ -107,7 +130,7 @@ def _weakest(
     for shadow in range(len(memory.model.counters), memory.model.tracks):
         if memory.model.main_track[shadow] == track:
             ghosts.tracks[shadow] = {e: v for e, v in state.tracks[shadow].items() if e in ended}
-    needed, steps = _needed(memory, block, index, track, ghosts)
+    needed, steps = _needed(onward, block, index, track, ghosts)
     counts = [max(ended[event], 0) for event in needed]
     enough = min(counts) if counts else None
     if enough is not None and enough <= count:
@@ -130,8 +153,9 @@ def _waits_again(memory: PendingMemory, block: Block, index: int, track: int) ->
     return False
 
 
-def _needed(memory: PendingMemory, block: Block, index: int, track: int, ghosts: State) -> tuple[set[int], int]:
+def _needed(onward: _Onward, block: Block, index: int, track: int, ghosts: State) -> tuple[set[int], int]:
     """Which of the events something behind the wait needs, were the wait not there for them."""
+    memory = onward.memory
     needed: set[int] = set()
     for event in ghosts.tracks[track]:
         one = next(one for one in memory.effects[event].events if one.track == track)
@@ -147,22 +171,13 @@ def _needed(memory: PendingMemory, block: Block, index: int, track: int, ghosts:
     while work:
         at, first, state = work.pop()
         walk = Walk(memory.model, memory.effects, state)
-        alive = True
-        for position in range(first, at.end):
-            effect = memory.effects[position]
-            steps += 1
-            if _orders_memory(memory, position, effect):
+        stop = _stop(onward, walk, first, at.end, report)
+        if stop is not None:
+            steps += stop - first + 1
+            if onward.ordering[stop]:
                 needed |= walk.in_flight()
-                alive = False
-                break
-            if effect.active or effect.touches & walk.holds or effect.writes & walk.locks:
-                own = effect._replace(events=()) if effect.events else effect
-                walk.step(position, own, report)
-                if walk.nothing_in_flight():
-                    alive = False
-                    break
-        if not alive:
             continue
+        steps += at.end - first
         end = walk.state()
         if at.leaves or at.falls_off:
             needed |= walk.in_flight()
@@ -177,10 +192,21 @@ def _needed(memory: PendingMemory, block: Block, index: int, track: int, ghosts:
     return needed, steps
 
 
-def _orders_memory(memory: PendingMemory, position: int, effect: Effect) -> bool:
+def _stop(onward: _Onward, walk: Walk, first: int, end: int, report: Report) -> int | None:
+    """Walk on to ``end``. The instruction on the way that orders memory, or behind which nothing is in flight."""
+    for position, effect in enumerate(onward.effects[first:end], first):
+        if onward.ordering[position]:
+            return position
+        if effect.active or effect.touches & walk.holds or effect.writes & walk.locks:
+            walk.step(position, effect, report)
+            if walk.nothing_in_flight():
+                return position
+    return None
+
+
+def _orders_memory(decoded: Decoded | None, effect: Effect) -> bool:
     if effect.unknown or effect.arrives or effect.passes or effect.kind in _ORDERING_KINDS:
         return True
-    decoded = memory.function.instructions[position].decoded
     return decoded is not None and decoded.of(Op.CALL | Op.INDIRECT)
 
 

@@ -118,41 +118,49 @@ class Walk:
     def __init__(self, model: CounterModel, effects: list[Effect], state: State) -> None:
         self._model = model
         self._effects = effects
-        tracks = range(model.tracks)
-        self._clocks = [[0] * model.orders(track) for track in tracks]
-        self._ordered: list[dict[int, tuple[int, int]]] = [{} for _ in tracks]
-        self._stuck: list[set[int]] = [set() for _ in tracks]
-        self._flat = [False for _ in tracks]
+        self._clocks = [[0] * orders for orders in model.orders]
+        tracks = len(self._clocks)
+        self._ordered: list[dict[int, tuple[int, int]]] = [{} for _ in range(tracks)]
+        self._stuck: list[set[int]] = [set() for _ in range(tracks)]
+        self._flat = [False] * tracks
+        self._holds = [0] * tracks
+        self._locks = [0] * tracks
+        self.holds = self.locks = 0
         self._lds_empty = state.lds_empty
         self._arrived = state.arrived
         self._passed = state.passed
-        self._first_fills = any(event < 0 for events in state.tracks for event in events)
+        self._first_fills = False
         for track, events in enumerate(state.tracks):
-            for event, later in events.items():
-                if later == STUCK:
-                    self._stuck[track].add(event)
-                    if self._event(event, track).breaks_order:
-                        self._flat[track] = True
-                else:
-                    self._ordered[track][event] = (self._order(event, track), -later)
-        self._holds = [0 for _ in tracks]
-        self._locks = [0 for _ in tracks]
-        for track in range(len(model.counters)):
-            self._refresh(track)
-        self.holds = self.locks = 0
-        self._join_masks()
+            if events:
+                self._take(track, events)
+
+    def _take(self, track: int, events: dict[int, int]) -> None:
+        """Begin with the events of a state on one track."""
+        ordered, stuck = self._ordered[track], self._stuck[track]
+        for event, later in events.items():
+            one = self._event(event, track)
+            if later == STUCK:
+                stuck.add(event)
+                self._flat[track] |= one.breaks_order
+            else:
+                ordered[event] = (self._order(one, track), -later)
+            if event < 0:
+                self._first_fills = True
+            elif track == one.track:
+                self._hold(one)
 
     def state(self) -> State:
         """The state after the instructions stepped so far."""
         result = State(0, self._lds_empty)
-        for track, ordered in enumerate(self._ordered):
-            capacity, clocks = self._model.capacity[track], self._clocks[track]
+        for ordered, stuck, clocks, capacity in zip(
+            self._ordered, self._stuck, self._clocks, self._model.capacity, strict=True
+        ):
             events = {}
             for event, (order, stamp) in ordered.items():
                 later = clocks[order] - stamp
                 if later < capacity:
                     events[event] = later
-            for event in self._stuck[track]:
+            for event in stuck:
                 events[event] = STUCK
             result.tracks.append(events)
         self._drop_half_ended(result)
@@ -191,18 +199,19 @@ class Walk:
             self._start_fill(effect.kind)
         for track, stays in effect.ends_others:
             self._end_other_orders(track, stays)
-        stamps = [
-            [self._clocks[event.track][event.order] + 1, *(self._clocks[t][o] + 1 for t, o in event.also)]
-            for event in effect.events
-        ]
-        for track, order in effect.counts:
-            self._clocks[track][order] += 1
-        for event, issued in zip(effect.events, stamps, strict=True):
-            self._issue(index, event, issued)
         if effect.events:
-            self._join_masks()
+            clocks = self._clocks
+            stamps = [clocks[event.track][event.order] + 1 for event in effect.events]
+            shadows = [[clocks[track][order] + 1 for track, order in event.also] for event in effect.events]
+            for track, order in effect.counts:
+                clocks[track][order] += 1
+            for event, stamp, also in zip(effect.events, stamps, shadows, strict=True):
+                self._issue(index, event, stamp, also)
+        else:
+            for track, order in effect.counts:
+                self._clocks[track][order] += 1
 
-    def _issue(self, index: int, event: Event, stamps: list[int]) -> None:
+    def _issue(self, index: int, event: Event, stamp: int, shadows: list[int]) -> None:
         track = event.track
         if event.breaks_order:
             self._stuck[track].update(self._ordered[track])
@@ -214,23 +223,22 @@ class Walk:
         else:
             ordered = self._ordered[track]
             ordered.pop(index, None)
-            ordered[index] = (event.order, stamps[0])
+            ordered[index] = (event.order, stamp)
             if len(ordered) > 2 * self._model.capacity[track] + 16:
                 self._drop_overflow(track)
-        for (shadow, order), stamp in zip(event.also, stamps[1:], strict=True):
+        for (shadow, order), its_stamp in zip(event.also, shadows, strict=True):
             if order == UNORDERED:
                 self._stuck[shadow].add(index)
             else:
-                self._ordered[shadow][index] = (order, stamp)
-        self._holds[track] |= event.holds
-        self._locks[track] |= event.locks
+                self._ordered[shadow][index] = (order, its_stamp)
+        self._hold(event)
         if event.fills_lds and self._lds_empty:
             self._lds_empty = False
             self._first_fills = True
             if self._flat[track]:
                 self._stuck[track].add(~index)
             else:
-                self._ordered[track][~index] = (event.order, stamps[0])
+                self._ordered[track][~index] = (event.order, stamp)
 
     def _wait(self, track: int, count: int) -> None:
         ordered, clocks = self._ordered[track], self._clocks[track]
@@ -395,7 +403,7 @@ class Walk:
 
     def _drop_half_ended(self, result: State) -> None:
         """An event over capacity on one of its tracks has ended on all."""
-        for track in range(len(self._model.counters), self._model.tracks):
+        for track in self._model.shadows:
             main = self._model.main_track[track]
             events = result.tracks[track]
             for event in [e for e in events if e not in result.tracks[main]]:
@@ -408,11 +416,17 @@ class Walk:
                 return one
         raise AssertionError(f"instruction {event} raises no counter of track {track}")
 
-    def _order(self, event: int, track: int) -> int:
-        one = self._event(event, track)
-        if track == one.track:
-            return one.order
-        return next(order for shadow, order in one.also if shadow == track)
+    @staticmethod
+    def _order(event: Event, track: int) -> int:
+        if track == event.track:
+            return event.order
+        return next(order for shadow, order in event.also if shadow == track)
+
+    def _hold(self, event: Event) -> None:
+        self._holds[event.track] |= event.holds
+        self._locks[event.track] |= event.locks
+        self.holds |= event.holds
+        self.locks |= event.locks
 
     def _refresh(self, track: int) -> None:
         holds = locks = 0
