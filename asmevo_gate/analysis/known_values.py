@@ -16,7 +16,7 @@ from asmevo_gate.analysis.initial_state import initial_state
 from asmevo_gate.analysis.vgpr_msb import MNEMONIC as RENAMES
 from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Operand, Role
 from asmevo_gate.isa.registers import EXEC, SGPR, SPECIAL, VECTOR, VGPR, indices
-from asmevo_gate.program.model import Function
+from asmevo_gate.program.model import Function, Instruction
 
 PACKED_IDS = "packed work-item ids"
 LOADED = "loaded from "
@@ -114,18 +114,22 @@ def known_operands(function: Function) -> KnownOperands:
     if not function.blocks or not function.is_kernel:
         return found
     vectors = not any(one.statement.name == RENAMES for one in function.instructions)
-    for block, entering in zip(function.blocks, _solve(function, vectors), strict=True):
+    steps = _steps(function)
+    for of_block, entering in zip(steps, _solve(function, steps, vectors), strict=True):
         if entering is None:
             continue
         state = entering.copy()
-        for instruction in function.instructions[block.first : block.end]:
-            decoded = instruction.decoded
-            if decoded is not None and (decoded.of(_WATCHED) or decoded.base in _WATCHED_BASES):
+        for step in of_block:
+            if isinstance(step, int):
+                state.forget(step)
+                continue
+            decoded = step.decoded
+            if decoded is not None and _is_watched(decoded):
                 values = tuple(_values(operand, state) for operand in decoded.operands)
                 if state.masked:
                     values = tuple(tuple(map(_without_lanes, value)) for value in values)
                 if any(value is not None for operand in values for value in operand):
-                    found[instruction.index] = values
+                    found[step.index] = values
             _step(decoded, state, vectors)
     return found
 
@@ -139,25 +143,71 @@ _WATCHED_BASES = frozenset(
 )  # fmt: skip
 
 
-def _solve(function: Function, vectors: bool) -> list[_State | None]:
+def _is_watched(decoded: Decoded) -> bool:
+    return decoded.of(_WATCHED) or decoded.base in _WATCHED_BASES
+
+
+_Step = int | Instruction
+"""The registers that a run of instructions overwrites, none of which makes or needs a known value; or an instruction
+that may do so."""
+
+
+def _steps(function: Function) -> list[list[_Step]]:
+    """Each block in steps."""
+    counts = [False] * len(function.instructions)
+    for _, decoded, places in function.spellings:
+        if decoded is None or not _only_overwrites(decoded):
+            for index in places:
+                counts[index] = True
+    found: list[list[_Step]] = []
+    for block in function.blocks:
+        steps: list[_Step] = []
+        overwritten = 0
+        for instruction in function.instructions[block.first : block.end]:
+            if not counts[instruction.index]:
+                assert instruction.decoded is not None
+                overwritten |= instruction.decoded.writes
+                continue
+            if overwritten:
+                steps.append(overwritten)
+                overwritten = 0
+            steps.append(instruction)
+        found.append([*steps, overwritten])
+    return found
+
+
+def _only_overwrites(decoded: Decoded) -> bool:
+    """True when nothing is asked about the instruction's operands, and what it writes is not known afterwards."""
+    if _is_watched(decoded) or decoded.is_call or decoded.has_indexed or decoded.writes & EXEC:
+        return False
+    return decoded.base not in _ARITHMETIC
+
+
+def _solve(function: Function, steps: list[list[_Step]], vectors: bool) -> list[_State | None]:
     """States at the starts of the blocks. They only lose entries, so this ends."""
     entering: list[_State | None] = [None] * len(function.blocks)
     entering[0] = _initial(function, vectors)
     pending = [0]
+    waiting = {0}
     while pending:
         block = function.blocks[pending.pop()]
+        waiting.discard(block.number)
         state = entering[block.number]
         assert state is not None
         state = state.copy()
-        for instruction in function.instructions[block.first : block.end]:
-            _step(instruction.decoded, state, vectors)
+        for step in steps[block.number]:
+            if isinstance(step, int):
+                state.forget(step)
+            else:
+                _step(step.decoded, state, vectors)
         for successor in block.successors:
             old = entering[successor]
             if old is None:
                 entering[successor] = state.copy()
             elif not old.meet(state):
                 continue
-            if successor not in pending:
+            if successor not in waiting:
+                waiting.add(successor)
                 pending.append(successor)
     return entering
 
