@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from asmevo_gate.analysis.counters import Effect
 from asmevo_gate.analysis.pending_memory import PendingMemory
-from asmevo_gate.analysis.pending_state import STUCK, Race, Report, State, Walk
+from asmevo_gate.analysis.pending_state import Race, State, Walk
 from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.isa.waits import counter_limits
 from asmevo_gate.program.model import Block, Instruction
@@ -68,21 +68,26 @@ def _ends_any(changed: PendingMemory, one: Slack, producers: set[int]) -> bool:
 class _Onward:
     """The function as the events that a weaker wait leaves in flight meet it: no instruction issues anything new.
 
-    ``ordering`` are the instructions that order memory for other waves.
+    ``ordering`` tells of each instruction whether it orders memory for other waves, ``only_waits`` whether it waits and
+    does nothing else.
     """
 
     def __init__(self, memory: PendingMemory) -> None:
         self.memory = memory
         self.effects = list(memory.effects)
         self.ordering = [False] * len(memory.effects)
+        self.only_waits = [False] * len(memory.effects)
         for one in memory.function.spellings:
-            of_text = memory.effects[one.indices[0]]
-            orders = _orders_memory(one.decoded, of_text)
-            for index in one.indices:
-                effect = memory.effects[index]
-                if effect.events:
-                    self.effects[index] = effect._replace(events=())
-                self.ordering[index] = orders
+            effect = memory.effects[one.indices[0]]
+            if effect.events:
+                for index in one.indices:
+                    self.effects[index] = memory.effects[index]._replace(events=())
+            if _orders_memory(one.decoded, effect):
+                for index in one.indices:
+                    self.ordering[index] = True
+            if effect.waits and not effect.touches and not effect.events:
+                for index in one.indices:
+                    self.only_waits[index] = True
 
 
 def _advice(memory: PendingMemory) -> Iterator[tuple[Slack, set[int]]]:
@@ -93,14 +98,14 @@ def _advice(memory: PendingMemory) -> Iterator[tuple[Slack, set[int]]]:
     budget = _STEPS_PER_INSTRUCTION * len(memory.effects) + 10_000
     for block in memory.function.blocks:
         start = memory.start_of(block)
-        if start is None or block.number in clouded:
+        waits = [index for index in range(block.first, block.end) if onward.only_waits[index]]
+        if start is None or not waits or block.number in clouded:
             continue
         walk = Walk(memory.model, memory.effects, start)
-        for index in range(block.first, block.end):
-            effect = memory.effects[index]
+        for index, effect in enumerate(memory.effects[block.first : waits[-1] + 1], block.first):
             if effect.unknown:
                 break
-            if effect.waits and not effect.touches and not effect.events:
+            if onward.only_waits[index]:
                 state = walk.state()
                 for track, count in effect.waits:
                     if track < len(memory.model.counters) and track not in raced and budget > 0:
@@ -130,14 +135,14 @@ def _weakest(
     for shadow in range(len(memory.model.counters), memory.model.tracks):
         if memory.model.main_track[shadow] == track:
             ghosts.tracks[shadow] = {e: v for e, v in state.tracks[shadow].items() if e in ended}
-    needed, steps = _needed(onward, block, index, track, ghosts)
-    counts = [max(ended[event], 0) for event in needed]
-    enough = min(counts) if counts else None
-    if enough is not None and enough <= count:
+    need = _Need({event for event, later in ended.items() if later <= count})
+    steps = _find_needed(onward, block, index, track, ghosts, need)
+    if need.decided:
         return None, steps
+    enough = min((ended[event] for event in need.events), default=None)
     if enough is None and not _waits_again(memory, block, index, track):
         return None, steps
-    kept = {event for event, later in ended.items() if enough is None or later < enough or later == STUCK}
+    kept = {event for event, later in ended.items() if enough is None or later < enough}
     return (Slack(wait, counter, count, enough, False), kept), steps
 
 
@@ -153,34 +158,48 @@ def _waits_again(memory: PendingMemory, block: Block, index: int, track: int) ->
     return False
 
 
-def _needed(onward: _Onward, block: Block, index: int, track: int, ghosts: State) -> tuple[set[int], int]:
-    """Which of the events something behind the wait needs, were the wait not there for them."""
+class _Need:
+    """Which of the events that a wait ends something behind it needs, were the wait not there for them.
+
+    ``decided``: one of those is among them for which the wait must stay as strong as it is.
+    """
+
+    def __init__(self, deciding: set[int]) -> None:
+        self.events: set[int] = set()
+        self.decided = False
+        self._deciding = deciding
+
+    def add(self, events: Iterable[int]) -> None:
+        self.events.update(events)
+        self.decided = not self._deciding.isdisjoint(self.events)
+
+    def report(self, race: Race) -> None:
+        self.add((race.producer,))
+
+
+def _find_needed(onward: _Onward, block: Block, index: int, track: int, ghosts: State, need: _Need) -> int:
+    """Fill in what is needed, until that is decided or complete. The number of instructions looked at."""
     memory = onward.memory
-    needed: set[int] = set()
     for event in ghosts.tracks[track]:
         one = next(one for one in memory.effects[event].events if one.track == track)
         if not (one.holds or one.locks) or one.fills_lds:
-            needed.add(event)  # what a store or a fill of LDS orders is seen by other waves
+            need.add((event,))  # what a store or a fill of LDS orders is seen by other waves
     states: dict[int, State] = {}
-    steps = 0
-
-    def report(race: Race) -> None:
-        needed.add(race.producer)
-
+    steps = 1
     work: list[tuple[Block, int, State]] = [(block, index + 1, ghosts)]
-    while work:
+    while work and not need.decided:
         at, first, state = work.pop()
         walk = Walk(memory.model, memory.effects, state)
-        stop = _stop(onward, walk, first, at.end, report)
+        stop = _stop(onward, walk, first, at.end, need)
         if stop is not None:
             steps += stop - first + 1
             if onward.ordering[stop]:
-                needed |= walk.in_flight()
+                need.add(walk.in_flight())
             continue
         steps += at.end - first
         end = walk.state()
         if at.leaves or at.falls_off:
-            needed |= walk.in_flight()
+            need.add(walk.in_flight())
         for number in at.successors:
             known = states.get(number)
             if known is None:
@@ -189,17 +208,17 @@ def _needed(onward: _Onward, block: Block, index: int, track: int, ghosts: State
                 continue
             following = memory.function.blocks[number]
             work.append((following, following.first, states[number]))
-    return needed, steps
+    return steps
 
 
-def _stop(onward: _Onward, walk: Walk, first: int, end: int, report: Report) -> int | None:
-    """Walk on to ``end``. The instruction on the way that orders memory, or behind which nothing is in flight."""
+def _stop(onward: _Onward, walk: Walk, first: int, end: int, need: _Need) -> int | None:
+    """Walk on to ``end``. The instruction on the way that orders memory, or behind which nothing is left to find."""
     for position, effect in enumerate(onward.effects[first:end], first):
         if onward.ordering[position]:
             return position
         if effect.active or effect.touches & walk.holds or effect.writes & walk.locks:
-            walk.step(position, effect, report)
-            if walk.nothing_in_flight():
+            walk.step(position, effect, need.report)
+            if need.decided or walk.nothing_in_flight():
                 return position
     return None
 
