@@ -1,4 +1,4 @@
-"""Write the generated documentation: one page a rule, their index, and the picture of a report.
+"""Write the generated documentation: one page a rule, their index, and the pictures of reports.
 
 Usage: python tools/make_docs.py [--check]
 
@@ -22,7 +22,13 @@ from asmevo_gate.rules.registry import all_rules
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 RULES = DOCS / "rules"
-PICTURE = DOCS / "images" / "report.svg"
+IMAGES = DOCS / "images"
+SHOWN = {
+    "picture-changes.svg": "002-saxpy-changes.svg",
+    "picture-registers.svg": "001-block_sum-registers.svg",
+    "picture-time.svg": "001-block_sum-time.svg",
+}
+"""Pictures in ``docs/reports.md``, by the names that the report of the demo gives them."""
 _WIDTH = 118
 
 
@@ -35,13 +41,22 @@ def pages() -> dict[str, str]:
     return made
 
 
-def picture() -> str:
-    """The terminal report of the demo as an SVG."""
+def pictures() -> dict[str, str]:
+    """The terminal report of the demo as an SVG, and pictures of its kernels."""
     with TemporaryDirectory() as folder:
-        command = [sys.executable, "tools/demo.py", str(Path(folder) / "demo")]
+        demo, page = Path(folder) / "demo", Path(folder) / "gate.md"
+        command = [sys.executable, "tools/demo.py", str(demo)]
         done = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True, check=True)
+        check = [sys.executable, "-m", "asmevo_gate", "check", "--base", "main", "--head", "faster", "--no-assemble"]
+        subprocess.run([*check, "--output", f"markdown={page}"], cwd=demo, capture_output=True, check=False)
+        kernels = {shown: (page.with_name("gate-pictures") / file).read_text() for shown, file in SHOWN.items()}
+    return {"report.svg": _terminal(done.stdout), **kernels}
+
+
+def _terminal(output: str) -> str:
+    """A picture of a terminal."""
     console = Console(record=True, width=_WIDTH, file=StringIO(), force_terminal=True)
-    console.print(Text.from_ansi(_coloured(done.stdout)))
+    console.print(Text.from_ansi(_coloured(output)))
     drawn = console.export_svg(title="asmevo-gate", unique_id="asmevo-gate-report")
     return re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)  # the picture asks nobody for a font
 
@@ -55,13 +70,14 @@ def _coloured(text: str) -> str:
 
 def generated() -> dict[Path, str]:
     """Every generated file with its content."""
-    return {**{RULES / name: text for name, text in pages().items()}, PICTURE: picture()}
+    rules = {RULES / name: text for name, text in pages().items()}
+    return {**rules, **{IMAGES / name: text for name, text in pictures().items()}}
 
 
 def main() -> int:
     """Write or check the files."""
     made = generated()
-    on_disk = {path: path.read_text() for path in [*RULES.glob("*.md"), PICTURE] if path.exists()}
+    on_disk = {path: path.read_text() for path in [*RULES.glob("*.md"), *IMAGES.glob("*.svg")] if path.exists()}
     stale = sorted(path for path in made.keys() | on_disk.keys() if made.get(path) != on_disk.get(path))
     if "--check" in sys.argv[1:]:
         for path in stale:

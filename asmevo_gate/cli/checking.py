@@ -38,12 +38,12 @@ class Options(NamedTuple):
 
 def needs_pictures(formats: Iterable[str]) -> bool:
     """Whether one of the formats (or ``FORMAT=PATH`` outputs) shows pictures."""
-    return any(text.partition("=")[0].strip().lower() == "html" for text in formats)
+    return any(text.partition("=")[0].strip().lower() in ("html", "markdown") for text in formats)
 
 
 class Pictures:
     """The pictures of the kernels, where a format shows them (``wanted``); and what explains their broken hazard edges
-    on standard error (``explain``)."""
+    and house rules on standard error (``explain``)."""
 
     def __init__(self, wanted: bool, explain: bool = False) -> None:
         self.drawn: list[KernelPicture] = []
@@ -52,10 +52,13 @@ class Pictures:
 
 
 def _explain_hazards(facts: KernelFacts) -> None:
-    from asmevo_gate.constraints.explanation import explain
+    from asmevo_gate.constraints.explanation import explain, explain_house
 
-    for found in facts.hazards:
-        for line in explain(found, facts.constraint_graph, facts.kernel).lines():
+    graph = facts.constraint_graph
+    explanations = [explain(found, graph, facts.kernel) for found in facts.hazards]
+    explanations += [explain_house(found, graph) for found in facts.house]
+    for explanation in explanations:
+        for line in explanation.lines():
             print(f"[DEBUG] {line}", file=sys.stderr)
 
 

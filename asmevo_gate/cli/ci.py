@@ -65,6 +65,11 @@ if TYPE_CHECKING:
 )
 @click.option("--max-suggestions", type=click.IntRange(0, 50), default=5, show_default=True, metavar="N")
 @click.option("--name", default="", metavar="NAME", help="Tell this gate from others on the same merge request.")
+@click.option(
+    "--pictures-at",
+    metavar="ADDRESS",
+    help="Web address at which readers find the directory of --reports: notes then show pictures (else text).",
+)
 @click.option("--suggestion-branch", metavar="NAME", help="Push the suggestions as commits to this branch (asmevo/*).")
 @click.option("--dry-run", is_flag=True, help="Print what would be posted and pushed; nothing is.")
 @click.option("--strict-posting", is_flag=True, help="Exit 2 when posting fails (else it is only reported).")
@@ -90,6 +95,7 @@ def command(
     post: str,
     max_suggestions: int,
     name: str,
+    pictures_at: str | None,
     suggestion_branch: str | None,
     dry_run: bool,
     strict_posting: bool,
@@ -100,11 +106,12 @@ def command(
     from asmevo_gate.forge.comparison import checked_commit, find_comparison
     from asmevo_gate.forge.publication import Posting, checked_name, publish, publish_failure
     from asmevo_gate.gate.verdict import exit_code
-    from asmevo_gate.report.directory import clear_directory
+    from asmevo_gate.report.directory import clear_directory, pictures_address
 
     if shard and (post != "off" or suggestion_branch):
         raise UsageError("a part of a run posts nothing", "leave --post off, and merge the reports of all parts")
     here = Path.cwd()
+    at = pictures_address(pictures_at) if pictures_at else ""
     clear_directory(reports)
     job = _job(base)
     compared = checked_commit(here, head, _say)
@@ -116,6 +123,7 @@ def command(
     try:
         compared = find_comparison(here, job, base, head, _say)
         run = _check(here, job, compared, options, trust_head_config, rewrite, max_suggestions, verbose)
+        run = run._replace(context=dataclasses.replace(run.context, pictures_at=at))
         _write_reports(run, job, compared, here, reports)
     except Exception as error:
         message = str(error) if isinstance(error, GateError) else f"internal error: {type(error).__name__}"
@@ -233,6 +241,7 @@ def _write_reports(run: _Run, job: Job | None, compared: Comparison, here: Path,
     from asmevo_gate.cli.checking import settings_outputs
     from asmevo_gate.report.directory import directory_outputs, refuse_links, write_patches
     from asmevo_gate.report.formats import renderer
+    from asmevo_gate.report.picture_files import picture_directory
     from asmevo_gate.report.writing import write_outputs
 
     report, context = run.checked.report, run.context
@@ -240,6 +249,7 @@ def _write_reports(run: _Run, job: Job | None, compared: Comparison, here: Path,
     besides = settings_outputs(run.settings)
     for output in besides:
         refuse_links(Path(output.path), run.settings.root)
+        refuse_links(picture_directory(Path(output.path)), run.settings.root)
     write_outputs([*outputs, *besides], report, context)
     write_patches(directory, run.series.files)
     click.echo(renderer("terminal")(report, context), nl=False)

@@ -11,7 +11,7 @@ from asmevo_gate.cost.body import Body
 from asmevo_gate.cost.interval import high_of, low_of
 from asmevo_gate.cost.load import Shared
 from asmevo_gate.cost.pipeline import Event, Wave
-from asmevo_gate.cost.timing import Kind, Timing
+from asmevo_gate.cost.timing import Kind, Step, Timing
 
 _SAME = 1e-6
 PIPE_WORDS = {
@@ -41,6 +41,9 @@ class TimelineEntry(msgspec.Struct, frozen=True):
     start: float
     end: float
     waits_for: str
+    waited: float = 0.0
+    """For how long the wave itself stood still: less than ``start - arrived`` where the instruction left the wave and
+    waited in the vector pipe."""
 
 
 class Explanation:
@@ -68,7 +71,7 @@ class Explanation:
         for event, step in zip(self._events, body.steps, strict=True):
             yield TimelineEntry(
                 body.indices[event.position], body.decoded[event.position].text, step.name, event.arrived - first,
-                event.start - first, event.end - first, self._cause(event),
+                event.start - first, event.end - first, self._cause(event), _stood_still(event, step),
             )  # fmt: skip
 
     def _cause(self, event: Event) -> str:
@@ -104,14 +107,12 @@ class Explanation:
         names = body.timing.pipe_names
         spent: dict[str, float] = {}
         for event, step in zip(self._events, body.steps, strict=True):
-            stalled = event.start - event.arrived
-            if step.kind == Kind.RUN_AHEAD:
-                stalled = min(stalled, event.end - event.arrived - step.slot)
+            stalled = _stood_still(event, step)
             if stalled > 0:
                 cause = self._stall(event, names)
                 spent[cause] = spent.get(cause, 0.0) + stalled
             issue = _HOLDS.get(step.name, "issue, one instruction at a time")
-            spent[issue] = spent.get(issue, 0.0) + (event.end - event.arrived - max(0.0, stalled))
+            spent[issue] = spent.get(issue, 0.0) + (event.end - event.arrived - stalled)
         total = sum(spent.values()) or 1.0
         return {words: clk / total for words, clk in spent.items()}
 
@@ -124,6 +125,14 @@ class Explanation:
         if event.cause == "queue":
             return f"waiting for results of the {PIPE_WORDS['valu']}"
         return f"waiting for memory ({self._body.timing.counter_names[event.detail]})"
+
+
+def _stood_still(event: Event, step: Step) -> float:
+    """For how long the wave could not go on because of what held the instruction."""
+    stalled = event.start - event.arrived
+    if step.kind == Kind.RUN_AHEAD:
+        stalled = min(stalled, event.end - event.arrived - step.slot)
+    return max(0.0, stalled)
 
 
 _HOLDS = {

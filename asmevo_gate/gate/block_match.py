@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from asmevo_gate.cost.interval import Cycles, scaled
 from asmevo_gate.cost.kernel import BlockInKernel
@@ -13,9 +13,9 @@ from asmevo_gate.rules.facts import KernelFacts
 
 def block_reports(facts: KernelFacts) -> Iterator[BlockReport]:
     """The blocks of a kernel with cycles and IPC at head, and at base where the block has a counterpart there."""
-    before = _Base(facts.base) if facts.base is not None else None
+    counterparts = base_blocks(facts)
     for block in facts.cost.blocks:
-        base = before.counterpart(block, facts) if before is not None else None
+        base = counterparts.get(block.number)
         yield BlockReport(
             label=block.label,
             line=block.line,
@@ -30,27 +30,53 @@ def block_reports(facts: KernelFacts) -> Iterator[BlockReport]:
         )
 
 
-class _Base:
-    """The blocks of the base version by label (where it is unique) and by their instructions."""
+def base_blocks(facts: KernelFacts) -> dict[int, BlockInKernel]:
+    """The block at base of each block at head (by its number), where something says which one it is.
 
-    def __init__(self, facts: KernelFacts) -> None:
-        labels = Counter(block.label for block in facts.cost.blocks if block.label)
-        self._by_label = {block.label: block for block in facts.cost.blocks if labels[block.label] == 1}
-        self._by_content: dict[tuple[str, ...], BlockInKernel | None] = {}
-        for block in facts.cost.blocks:
-            content = _content(block, facts)
-            self._by_content[content] = None if content in self._by_content else block
+    Three things say it, the strongest first; each is taken only where it is unique on both sides, and no block at base
+    is taken twice: the label, the instructions, the place behind the nearest label above.
+    """
+    if facts.base is None:
+        return {}
+    found: dict[int, BlockInKernel] = {}
+    taken: set[int] = set()
+    for keys in (_labels, _contents, _places):
+        ours = _unique(facts, keys)
+        for key, base in _unique(facts.base, keys).items():
+            block = ours.get(key)
+            if block is not None and block.number not in found and base.number not in taken:
+                found[block.number] = base
+                taken.add(base.number)
+    return found
 
-    def counterpart(self, block: BlockInKernel, facts: KernelFacts) -> BlockInKernel | None:
-        """The same block at base; ``None`` when nothing says which one it is."""
-        if block.label in self._by_label:
-            return self._by_label[block.label]
-        return self._by_content.get(_content(block, facts))
+
+_Keys = Callable[[KernelFacts], Iterator[object]]
 
 
-def _content(block: BlockInKernel, facts: KernelFacts) -> tuple[str, ...]:
-    bounds = facts.kernel.blocks[block.number]
-    return tuple(one.statement.text for one in facts.kernel.instructions[bounds.first : bounds.end])
+def _unique(facts: KernelFacts, keys: _Keys) -> dict[object, BlockInKernel]:
+    """Blocks by what the keys say of them, without those of which they say the same, or nothing."""
+    said = list(keys(facts))
+    times = Counter(said)
+    return {key: block for key, block in zip(said, facts.cost.blocks, strict=True) if key and times[key] == 1}
+
+
+def _labels(facts: KernelFacts) -> Iterator[object]:
+    return (block.label for block in facts.cost.blocks)
+
+
+def _contents(facts: KernelFacts) -> Iterator[object]:
+    instructions = facts.kernel.instructions
+    for block in facts.cost.blocks:
+        bounds = facts.kernel.blocks[block.number]
+        yield tuple(one.statement.text for one in instructions[bounds.first : bounds.end])
+
+
+def _places(facts: KernelFacts) -> Iterator[object]:
+    """The nearest label above a block without one, and how many blocks further down it stands."""
+    label, below = "", 0
+    for block in facts.cost.blocks:
+        label, below = (block.label, 0) if block.label else (label, below + 1)
+        yield None if block.label else (label, below)
 
 
 def _cycles(block: BlockInKernel) -> Cycles | None:

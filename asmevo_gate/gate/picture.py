@@ -9,6 +9,7 @@ from asmevo_gate.cost.block import BlockCost
 from asmevo_gate.cost.explain import TimelineEntry
 from asmevo_gate.cost.interval import Cycles, low_of, scaled
 from asmevo_gate.cost.kernel import BlockInKernel, KernelCost
+from asmevo_gate.gate.block_match import base_blocks
 from asmevo_gate.isa.registers import AGPRS, VGPRS
 from asmevo_gate.isa.resource_limits import resource_limits
 from asmevo_gate.rules.facts import KernelFacts
@@ -121,9 +122,8 @@ def _timeline(facts: KernelFacts) -> BlockTimeline | None:
     hot = _hot_block(facts.cost)
     if hot is None:
         return None
-    before = facts.base.cost if facts.base is not None else None
-    same = next((block.cost for block in before.blocks if block.label == hot.label), None) if before else None
-    return BlockTimeline(hot.label, hot.line, _entries(hot.cost), _entries(same) if same is not None else ())
+    base = base_blocks(facts).get(hot.number)
+    return BlockTimeline(hot.label, hot.line, _entries(hot.cost), _entries(base.cost) if base is not None else ())
 
 
 def _hot_block(cost: KernelCost) -> BlockInKernel | None:

@@ -32,6 +32,8 @@ class RenderContext:
     - ``fail_on`` is the lowest severity of a new finding that fails the gate, ``None`` for one that never fails.
     - ``full_report`` says where the whole report can be seen (an address or a path), for the shortened formats.
     - ``size_limit`` is in bytes and holds for Markdown: GitHub takes comments of 65,536 characters, GitLab longer.
+    - ``pictures_at`` is where a Markdown page finds the pictures as files: a relative directory or an address, with a
+      slash at its end. Without it the page shows them as text.
     - ``colour`` and ``width`` (columns) are for the terminal; ``verbose`` shows the changes also on a pass.
     """
 
@@ -47,6 +49,7 @@ class RenderContext:
     width: int = 100
     verbose: bool = False
     pictures: tuple[KernelPicture, ...] = ()
+    pictures_at: str = ""
 
     def help_for(self, rule: str) -> RuleHelp | None:
         """Help of ``rule``, or of the nearest rule that its dotted id lies under; ``None`` if there is none."""

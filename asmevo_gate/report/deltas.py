@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from asmevo_gate.cost.interval import Interval
+from asmevo_gate.report.text import clipped, one_line
 
 if TYPE_CHECKING:
     from asmevo_gate.gate.result import KernelReport, Metrics, Report
@@ -36,6 +38,8 @@ METRICS = (
     Metric("ipc", "IPC (estimate)", "", "higher"),
     Metric("instructions", "instructions", "", None),
 )
+_LABEL = 60
+"""Characters of a block's label that a report shows."""
 _WORD_RANK: dict[Word, int] = {
     "worse": 0, "not clear": 1, "not known": 1, "better": 2, "more": 3, "fewer": 3, "new": 4, "same": 5,
 }  # fmt: skip
@@ -73,10 +77,14 @@ class Change:
         if difference is None:
             return ""
         signed = f"{'+' if difference > 0 else '-' if difference < 0 else ''}{number_text(abs(difference))}"
-        base = middle(self.base) if self.base is not None else 0.0
-        if difference == 0 or base <= 0:
+        if difference == 0 or self.base_middle <= 0:
             return signed
-        return f"{signed} ({difference / base * 100:+.0f} %)"
+        return f"{signed} ({difference / self.base_middle * 100:+.0f} %)"
+
+    @property
+    def base_middle(self) -> float:
+        """The number at base, an interval by its middle; 0 where it is not known."""
+        return middle(self.base) if self.base is not None else 0.0
 
 
 def middle(number: Number) -> float:
@@ -112,6 +120,11 @@ def changed_metrics(report: Report) -> list[Change]:
     """Every metric that differs from base, and the hot block of each kernel; worse ones first, then by kernel."""
     compared = [kernel for kernel in report.kernels if kernel.base is not None]
     changes = [c for k in compared for c in (*kernel_changes(k), *hot_block_changes(k)) if c.word != "same"]
+    return worst_first(changes)
+
+
+def worst_first(changes: Iterable[Change]) -> list[Change]:
+    """Worse ones, then those that are not clear, then better ones, then the rest."""
     return sorted(changes, key=lambda change: _WORD_RANK[change.word])
 
 
@@ -125,7 +138,7 @@ def hot_block_changes(kernel: KernelReport) -> list[Change]:
     hot = max(differing, key=lambda block: (block.loop_depth, middle(block.cycles or 0)), default=None)
     if hot is None:
         return []
-    name = f"block {hot.label}" if hot.label else f"the block at line {hot.line}"
+    name = f"block {clipped(one_line(hot.label), _LABEL)}" if hot.label else f"the block at line {hot.line}"
     cycles = Metric("block_cycles", f"cycles of {name}", "", "lower")
     ipc = Metric("block_ipc", f"IPC of {name}", "", "higher")
     return [
@@ -162,16 +175,15 @@ def known_value(metrics: Metrics | None, name: str) -> Number | None:
 
 
 def _word(metric: Metric, base: Number | None, head: Number | None) -> Word:
+    """Better or worse. Intervals are compared end with end: an end is the same behaviour of memory on both sides."""
     if base is None or head is None:
         return "not known"
     if base == head:
         return "same"
-    if isinstance(base, Interval) or isinstance(head, Interval):
-        low_base, high_base = _bounds(base)
-        low_head, high_head = _bounds(head)
-        if low_head <= high_base and low_base <= high_head:
-            return "not clear"
-    rises = middle(head) > middle(base)
+    moves = [after - before for before, after in zip(_bounds(base), _bounds(head), strict=True)]
+    if min(moves) < 0 < max(moves):
+        return "not clear"
+    rises = max(moves) > 0
     if metric.better is None:
         return "more" if rises else "fewer"
     return "better" if rises == (metric.better == "higher") else "worse"

@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from asmevo_gate.errors import GateError
+from asmevo_gate.errors import GateError, UsageError
+from asmevo_gate.file_writing import write_text
 from asmevo_gate.report.formats import FORMATS
-from asmevo_gate.report.writing import Output, write_text
+from asmevo_gate.report.picture_files import FILE_PATTERN, picture_directory
+from asmevo_gate.report.writing import Output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,6 +31,19 @@ PATCHES = "patches"
 def directory_outputs(directory: Path) -> list[Output]:
     """Every format that is a file, in ``directory``."""
     return [Output(name, str(directory / file)) for name, file in NAMES.items() if name in FORMATS]
+
+
+def pictures_address(address: str) -> str:
+    """Where the pictures are when the directory is seen at ``address``.
+
+    Raises:
+        UsageError: it is no web address that a Markdown image can hold.
+    """
+    from asmevo_gate.report.markdown import is_address
+
+    if not is_address(address):
+        raise UsageError(f"--pictures-at {address!r} is no web address", "for example https://pages.example/reports/7")
+    return f"{address.rstrip('/')}/{_pictures(Path()).name}/"
 
 
 def write_patches(directory: Path, patches: Iterable[str]) -> None:
@@ -59,15 +74,21 @@ def refuse_links(path: Path, root: Path) -> None:
 
 
 def clear_directory(directory: Path) -> None:
-    """Remove the reports and patches of an earlier run, so that a run that fails leaves none that look like its own.
-    Other files stay.
+    """Remove the reports, pictures and patches of an earlier run, so that a run that fails leaves none that look like
+    its own. Other files stay.
 
     Raises:
         GateError: a file cannot be removed, or the directory is a symbolic link.
     """
-    refuse_links(directory / PATCHES, Path.cwd())
-    patches = sorted((directory / PATCHES).glob("*.patch")) if (directory / PATCHES).is_dir() else []
-    _remove([*(directory / name for name in NAMES.values()), *patches])
+    old = [directory / name for name in NAMES.values()]
+    for inner, pattern in ((directory / PATCHES, "*.patch"), (_pictures(directory), FILE_PATTERN)):
+        refuse_links(inner, Path.cwd())
+        old += sorted(inner.glob(pattern)) if inner.is_dir() else []
+    _remove(old)
+
+
+def _pictures(directory: Path) -> Path:
+    return picture_directory(directory / NAMES["markdown"])
 
 
 def _remove(files: Iterable[Path]) -> None:

@@ -22,6 +22,7 @@ MOST_OF_A_LEVEL = 10
 SUMMARY_BYTES = 1_000_000
 _COMMAND = {"error": "error", "warning": "warning", "info": "notice"}
 _TEXT = 1_500
+_PATH = 8_192
 
 
 def render(report: Report, context: RenderContext) -> str:
@@ -55,7 +56,7 @@ def render_summary(report: Report, context: RenderContext) -> str:
 
 
 def _annotation(command: str, found: Finding) -> str:
-    properties = {"file": visible(found.file)}
+    properties = {"file": clipped(visible(found.file), _PATH)}
     if found.line > 0:
         properties["line"] = str(found.line)
         if found.end_line > found.line:

@@ -55,7 +55,7 @@ def render(report: Report, context: RenderContext) -> str:
 def _entry(description: str, check: str, fingerprint: str, severity: str, file: str, line: int) -> dict[str, Any]:
     return {
         "description": clipped(description, _TEXT),
-        "check_name": one_line(check),
+        "check_name": one_line(check) or "unnamed",
         "fingerprint": fingerprint,
         "severity": severity,
         "location": {"path": visible(file), "lines": {"begin": max(line, 1)}},

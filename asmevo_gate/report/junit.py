@@ -88,7 +88,8 @@ def _document(report: Report, context: RenderContext, with_file: bool) -> str:
             if not (with_file and attribute == "file"):
                 element.attrib.pop(attribute, None)
     ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    document = '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return document.replace("[[ATTACHMENT|", "[ [ATTACHMENT|")  # else GitLab offers a file for download
 
 
 def _class_name(file: str) -> str:
@@ -167,16 +168,19 @@ def _numbers(kernel: KernelReport) -> str:
         if change.word == "new":
             lines.append(f"{label}: {number_text(change.head)}")
         else:
-            words = [] if change.word == "same" else [change.amount, change.word]
             arrow = f"{number_text(change.base)} -> {number_text(change.head)}"
-            lines.append(f"{label}: {', '.join(filter(None, [arrow, *words]))}")
+            words = (
+                [arrow, change.amount, change.word]
+                if change.word != "same"
+                else [number_text(change.head), "unchanged"]
+            )
+            lines.append(f"{label}: {', '.join(filter(None, words))}")
     return _content(lines or ["no numbers known"])
 
 
 def _content(lines: list[str]) -> str:
-    """Lines as content of an element; ``[[ATTACHMENT|`` would make GitLab offer a file for download."""
-    text = "\n".join(clipped(line, _LINE) for line in lines if line)
-    return xml_text(text.replace("[[ATTACHMENT|", "[ [ATTACHMENT|"))
+    """Lines as content of an element."""
+    return xml_text("\n".join(clipped(line, _LINE) for line in lines if line))
 
 
 def _short(name: str) -> str:

@@ -20,6 +20,8 @@ from asmevo_gate.report.deltas import (
     unchanged_kernels,
 )
 from asmevo_gate.report.excerpt import excerpt, expansion
+from asmevo_gate.report.gains import rewrite_gains
+from asmevo_gate.report.picture_files import as_images, as_text, kernel_drawings
 from asmevo_gate.report.text import clipped, markdown_block, markdown_code, markdown_text, one_line, plural
 from asmevo_gate.report.verdict import (
     RESOLVE,
@@ -87,6 +89,7 @@ def render(report: Report, context: RenderContext) -> str:
     found = new_findings(report)
     items = [_finding(finding, context) for finding in found[: context.max_findings]]
     page.add_items("\n### New findings\n\n", items, len(found), f"more in the {place}.", reserve)
+    _pictures(page, report, context, place, reserve)
     _rewrites(page, report, context, place, reserve)
     _not_checked(page, report, place, reserve)
     page.add(footer)
@@ -115,7 +118,7 @@ def _row(change: Change) -> str:
     word = f"**{change.word}**" if change.word == "worse" else change.word
     return (
         f"| {_name(change.kernel.name, in_table=True)} ({markdown_text(change.kernel.gpu)}) "
-        f"| {change.metric.label}{unit} | {number_text(change.base)} | {number_text(change.head)} "
+        f"| {markdown_text(change.metric.label)}{unit} | {number_text(change.base)} | {number_text(change.head)} "
         f"| {f'{change.arrow} {change.amount}'.rstrip()} | {word} |\n"
     )
 
@@ -152,6 +155,14 @@ def _finding(found: Finding, context: RenderContext) -> str:
     return "".join(parts) + "\n"
 
 
+def _pictures(page: _Page, report: Report, context: RenderContext, place: str, reserve: int) -> None:
+    """Registers and time of the changed kernels: as images where the page lies beside them, else as text."""
+    kernels, more = kernel_drawings(report, context)
+    shown = [as_images(one, context.pictures_at) if context.pictures_at else as_text(one) for one in kernels]
+    items = [item for item in shown if item]
+    page.add_items("\n### Registers and time\n\n", items, len(items) + more, f"more in the {place}.", reserve)
+
+
 def _rewrites(page: _Page, report: Report, context: RenderContext, place: str, reserve: int) -> None:
     accepted = [rewrite for rewrite in report.rewrites if rewrite.state == "accepted"]
     rejected = Counter(one_line(r.class_) for r in report.rewrites if r.state == "rejected")
@@ -163,14 +174,11 @@ def _rewrites(page: _Page, report: Report, context: RenderContext, place: str, r
 
 
 def _rewrite(rewrite: Rewrite) -> str:
-    gains = ", ".join(
-        f"{markdown_text(name)} {number_text(value)}" for name, value in sorted(rewrite.metrics.items())[:10]
-    )
-    return (
-        f"- {_name(rewrite.kernel)}, region {_name(rewrite.region)}: "
-        f"{markdown_text(clipped(rewrite.reason, 300))}"
-        f" ({markdown_text(clipped(rewrite.proof, 100))}{'; ' + gains if gains else ''})\n"
-    )
+    lines = [f"- {_name(rewrite.kernel)}, {_name(rewrite.region)}: {markdown_text(clipped(rewrite.reason, 300))}"]
+    lines += [f"  - {markdown_text(clipped(gain, 200))}" for gain in rewrite_gains(rewrite.metrics)]
+    if rewrite.proof.strip():
+        lines.append(f"  - shown equal: {markdown_text(clipped(rewrite.proof, 200))}")
+    return "\n".join(lines) + "\n"
 
 
 def _not_checked(page: _Page, report: Report, place: str, reserve: int) -> None:

@@ -17,7 +17,7 @@ from asmevo_gate.report.deltas import (
     unchanged_kernels,
 )
 from asmevo_gate.report.excerpt import excerpt, expansion
-from asmevo_gate.report.ribbon import ribbon_lines
+from asmevo_gate.report.ribbon import ribbon_lines, time_lines
 from asmevo_gate.report.text import clipped, one_line, plural, visible
 from asmevo_gate.report.verdict import (
     RESOLVE,
@@ -36,6 +36,7 @@ Span = tuple[str, str]
 """Text and its style; an empty style is plain."""
 Line = list[Span]
 
+_LONGEST = 4_000
 _SEVERITY_STYLE = {"error": "bold red", "warning": "bold yellow", "info": "bold blue"}
 _WORD_STYLE = {"worse": "red", "better": "green", "not clear": "yellow", "not known": "yellow"}
 _VERDICT_STYLE = {
@@ -59,13 +60,25 @@ def render(report: Report, context: RenderContext) -> str:
         for part in parts:
             lines += [*part, []] if part else []
     lines += _verdict(report, context)
-    lines = [_no_command(line) for line in lines]
+    lines = [_no_command(_bounded(line)) for line in lines]
     return _coloured(lines, context.width) if context.colour else _plain(lines)
 
 
 def _ribbons(context: RenderContext) -> list[Line]:
-    """Live registers along each kernel, where the pictures were drawn."""
-    return [[(visible(line), "")] for picture in context.pictures for line in ribbon_lines(picture, context.width - 8)]
+    """Live registers along each kernel and one wave's time in its hot block, where the pictures were drawn."""
+    width = context.width - 8
+    return [
+        [(visible(line), "")]
+        for picture in context.pictures
+        for line in (*ribbon_lines(picture, width), *time_lines(picture, width // 2))
+    ]
+
+
+def _bounded(line: Line) -> Line:
+    """A line that is too long for a log is cut."""
+    if sum(len(text) for text, _ in line) <= _LONGEST:
+        return line
+    return [(clipped(text, _LONGEST // len(line)), style) for text, style in line]
 
 
 def _no_command(line: Line) -> Line:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import secrets
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
-from asmevo_gate.errors import GateError, UsageError
+from asmevo_gate.errors import UsageError
+from asmevo_gate.file_writing import write_text
 from asmevo_gate.report.formats import format_name, renderer
 
 if TYPE_CHECKING:
@@ -41,41 +42,22 @@ def parse_outputs(arguments: Iterable[str]) -> list[Output]:
 
 
 def write_outputs(outputs: Iterable[Output], report: Report, context: RenderContext) -> None:
-    """Renders every output, then writes each to its file. Raises ``GateError`` when a file cannot be
-    written."""
-    rendered = [(output, renderer(output.format)(report, context)) for output in outputs]
-    for output, text in rendered:
-        write_text(Path(output.path), text)
+    """Renders every output, then writes each to its file, a Markdown page after the pictures beside it. Raises
+    ``GateError`` when a file cannot be written."""
+    rendered = [file for output in outputs for file in _files(output, report, context)]
+    for path, text in rendered:
+        write_text(path, text)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes UTF-8 with Unix line ends, as :func:`write_bytes`."""
-    write_bytes(path, text.encode("utf-8", "backslashreplace"))
+def _files(output: Output, report: Report, context: RenderContext) -> list[tuple[Path, str]]:
+    path = Path(output.path)
+    if output.format != "markdown":
+        return [(path, renderer(output.format)(report, context))]
+    from asmevo_gate.report.arrangement import arranged
+    from asmevo_gate.report.picture_files import kernel_drawings, picture_directory, picture_files
 
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Writes a file through a temporary file beside ``path`` that then takes its name.
-
-    Missing folders are made. A reader sees the old file or the new one, never a part. Raises ``GateError``.
-    """
-    temporary = path.with_name(f".{path.name[:100]}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
-            raise IsADirectoryError(21, "it is a folder", str(path))
-        try:
-            # Not a NamedTemporaryFile: a CI runner under another user must be able to read the report.
-            with temporary.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise GateError(
-            f"cannot write the report: {reason}",
-            "Check the folder's permissions and free space.",
-            file=str(path),
-        ) from error
+    directory = picture_directory(path)
+    drawings, _ = kernel_drawings(arranged(report, context.root), context)
+    beside = dataclasses.replace(context, pictures_at=f"{quote(directory.name)}/")
+    page = renderer(output.format)(report, beside)
+    return [*((directory / name, svg) for name, svg in picture_files(drawings)), (path, page)]

@@ -171,6 +171,25 @@ def test_a_dry_run_prints_what_would_be_posted_and_needs_no_network(job: Job) ->
     assert '"new_line": 29' in done.stderr
 
 
+def test_a_note_shows_pictures_only_where_readers_find_them(job: Job) -> None:
+    posted = ("--post", "note", "--dry-run")
+    plain = job.ci(*posted, **job.merge_request())
+    assert "live VGPRs by line" in plain.stderr
+    assert "![" not in plain.stderr
+    pictures = job.root / "asmevo-reports" / "asmevo-pictures"
+    stale = pictures / "007-gone-time.svg"
+    stale.write_text("<svg/>")
+    shown = job.ci(*posted, "--pictures-at", "https://pages.example/42/", **job.merge_request())
+    assert "](https://pages.example/42/asmevo-pictures/001-block_sum-time.svg)" in shown.stderr
+    assert "](asmevo-pictures/001-block_sum-time.svg)" in (pictures.parent / "asmevo.md").read_text()
+    assert not stale.exists()
+
+
+@pytest.mark.parametrize("address", ["pages", "javascript:alert(1)", "https://a.example/) [x](y"])
+def test_pictures_are_only_at_a_web_address(job: Job, address: str) -> None:
+    assert job.ci("--pictures-at", address, **job.merge_request()).returncode == 2
+
+
 @pytest.mark.parametrize(("strict", "code"), [((), 1), (("--strict-posting",), 2)])
 @pytest.mark.parametrize("token", ["", "secret-token"])
 def test_posting_that_fails_is_reported_and_changes_the_exit_code_only_when_asked(
@@ -244,11 +263,11 @@ def test_an_answer_that_no_forge_gives_is_a_failure_of_posting_and_no_verdict(jo
     assert report(job)["verdict"] == "fail"
 
 
-@pytest.mark.parametrize("link", ["asmevo-reports", "asmevo-reports/patches", "out"])
+@pytest.mark.parametrize("link", ["asmevo-reports", "asmevo-reports/patches", "asmevo-reports/asmevo-pictures", "out"])
 def test_nothing_is_written_or_removed_through_a_link_of_the_change(job: Job, tmp_path: Path, link: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    for name in ("junit.xml", "gate.json", "0001.patch"):
+    for name in ("junit.xml", "gate.json", "0001.patch", "001-k-time.svg"):
         (outside / name).write_text("precious")
     job.change({".asmevo-gate.yaml": "reports: {json: out/gate.json}\n"}, "main")
     (job.root / link).parent.mkdir(exist_ok=True)
@@ -256,5 +275,5 @@ def test_nothing_is_written_or_removed_through_a_link_of_the_change(job: Job, tm
     done = job.ci(**job.merge_request())
     assert done.returncode == 2 and "symbolic link" in done.stderr
     assert {path.name: path.read_text() for path in outside.iterdir()} == dict.fromkeys(
-        ("junit.xml", "gate.json", "0001.patch"), "precious"
+        ("junit.xml", "gate.json", "0001.patch", "001-k-time.svg"), "precious"
     )

@@ -47,9 +47,12 @@ def test_more_instructions_are_neither_better_nor_worse() -> None:
     assert (word("instructions", 4, 8), word("instructions", 8, 4)) == ("more", "fewer")
 
 
-def test_intervals_that_overlap_prove_no_change() -> None:
-    assert word("cycles", Interval(10, 20), Interval(15, 40)) == "not clear"
-    assert word("cycles", Interval(10, 20), Interval(21, 40)) == "worse"
+def test_intervals_are_compared_end_with_end() -> None:
+    assert word("cycles", Interval(10, 20), Interval(15, 40)) == "worse"
+    assert word("cycles", Interval(10, 20), Interval(10, 19)) == "better"
+    assert word("ipc", Interval(0.1, 2), Interval(0.2, 2)) == "better"
+    assert word("cycles", Interval(10, 20), Interval(9, 21)) == "not clear"
+    assert word("cycles", Interval(10, 20), 15.0) == "not clear"
     assert word("cycles", Interval(10, 20), 9.0) == "better"
     assert word("cycles", Interval(10, 20), Interval(10, 20)) == "same"
 
