@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from asmevo_gate.constraints.model import ConstraintGraph, Edge
+from asmevo_gate.constraints.sequences import HouseViolation
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.isa.registers import set_name
 from asmevo_gate.program.model import Function, Instruction
@@ -63,6 +64,24 @@ def explain(violation: HazardViolation, graph: ConstraintGraph, function: Functi
         repair=repair(violation),
         source=sources,
         conflict=edge.conflict,
+    )
+
+
+def explain_house(violation: HouseViolation, graph: ConstraintGraph) -> Explanation:
+    """The explanation of a broken house rule."""
+    places = [one.statement for one in violation.through]
+    place = violation.instruction.statement
+    return Explanation(
+        rule=violation.rule,
+        message=violation.message,
+        condition=violation.house.title,
+        producer_state="",
+        consumer_state=f"instruction at line {place.outer_place.line}: '{place.text}'",
+        root_cause=violation.house.comment,
+        path=tuple(f"line {one.outer_place.line}: {one.text}" for one in places),
+        repair=violation.repair,
+        source=f"house rule of {graph.name}: nothing in the hardware asks for it",
+        conflict="",
     )
 
 

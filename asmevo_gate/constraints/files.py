@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asmevo_gate.constraints.model import SCHEMA, ConstraintFile, ConstraintGraph, Edge, Override
+from asmevo_gate.constraints.model import SCHEMA, ConstraintFile, ConstraintGraph, Edge, HouseRule, Override
 from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.isa.targets import Target
 
@@ -187,7 +187,8 @@ def _collect(name: str, load: Any, chain: list[ConstraintFile], stack: tuple[str
 
 
 def lay_over(graph: ConstraintGraph, project: ConstraintFile, name: str) -> ConstraintGraph:
-    """A graph with a project's file laid over it, as the engines can evaluate it.
+    """A graph with a project's file laid over it, as the engines can evaluate it; unchanged when the file names
+    another GPU.
 
     Raises:
         ConstraintFileError: an override weakens a rule without saying why, or names a rule that does not exist; a
@@ -195,6 +196,8 @@ def lay_over(graph: ConstraintGraph, project: ConstraintFile, name: str) -> Cons
     """
     from asmevo_gate.constraints.names import misfits
 
+    if project.gpu and project.gpu != graph.gpu:
+        return graph
     laid = laid_over(graph, project, name)
     for place, message in misfits(laid):
         raise ConstraintFileError(f"{place}: {message}", "validate it with 'asmevo-gate graph check'", file=name)
@@ -204,20 +207,60 @@ def lay_over(graph: ConstraintGraph, project: ConstraintFile, name: str) -> Cons
 def laid_over(graph: ConstraintGraph, project: ConstraintFile, name: str) -> ConstraintGraph:
     """The same for a file that is being checked: its parts need not fit together.
 
+    A project adds names of its own. What the graph has already it changes by an override, with a reason; only house
+    rules, which are style, may be written anew.
+
     Raises:
-        ConstraintFileError: an override weakens a rule without saying why, or names a rule that does not exist.
+        ConstraintFileError: an override weakens a rule without saying why, or names a rule that does not exist; a part
+            takes the place of one of the graph, or is one that only a shipped file has.
     """
-    edges, disabled = _apply({**graph.edges, **project.edges}, project.overrides, name, by_rule=True)
+    for part in _SHIPPED_ONLY:
+        if getattr(project, part):
+            raise ConstraintFileError(
+                f"'{part}' describes the GPU and comes from the shipped files", f"remove '{part}'", file=name
+            )
+    merged: dict[str, dict[str, Any]] = {}
+    for part in _ADDED:
+        known, own = getattr(graph, part), getattr(project, part)
+        for taken in known.keys() & own.keys() if part != "house" else ():
+            if known[taken] != own[taken]:
+                raise ConstraintFileError(
+                    f"{part}.{taken} would take the place of one of {graph.name}",
+                    "choose another name; change a rule under 'overrides', with a reason",
+                    file=name,
+                )
+        merged[part] = {**known, **own}
+    of_house = {key: one for key, one in project.overrides.items() if key.removeprefix("house.") in merged["house"]}
+    of_edges = {key: one for key, one in project.overrides.items() if key not in of_house}
+    merged["edges"], disabled = _apply(merged["edges"], of_edges, name, by_rule=True)
+    for key, override in of_house.items():
+        wanted = key.removeprefix("house.")
+        merged["house"][wanted] = _house_with(merged["house"][wanted], override, key, name)
     return msgspec.structs.replace(
-        graph,
-        name=f"{graph.name} + {project.name}",
-        sources={**graph.sources, **project.sources},
-        classes={**graph.classes, **project.classes},
-        nodes={**graph.nodes, **project.nodes},
-        edges=edges,
-        disabled={**graph.disabled, **disabled},
-        house={**graph.house, **project.house},
+        graph, name=f"{graph.name} + {project.name}", disabled={**graph.disabled, **disabled}, **merged
     )
+
+
+_ADDED = ("sources", "classes", "nodes", "units", "states", "edges", "house")
+"""What a project's file may add to."""
+_SHIPPED_ONLY = ("extends", "s_nop_maximum", "half_registers", "grades", "aliases", "hwregs", "abi", "dpp",
+                 "dpp_replacements")  # fmt: skip
+"""What a project's file must not have: facts about the GPU, of which nothing can be added."""
+
+
+def _house_with(rule: HouseRule, override: Override, key: str, name: str) -> HouseRule:
+    if override.required is not None:
+        raise ConstraintFileError(f"override of '{key}': a house rule has no 'required'", "write the rule", file=name)
+    severity = rule.severity if override.severity is None else override.severity
+    enabled = rule.enabled if override.enabled is None else override.enabled
+    return msgspec.structs.replace(rule, severity=severity, enabled=enabled)
+
+
+@cache
+def _rules_of_any_gpu() -> frozenset[str]:
+    """Edges and rules of all shipped files: a project may change one that only some of its GPUs have."""
+    edges = [item for one in file_names() for item in load_shipped(one).edges.items()]
+    return frozenset({key for key, _ in edges} | {edge.rule for _, edge in edges})
 
 
 def _apply(
@@ -230,6 +273,8 @@ def _apply(
     for wanted, override in overrides.items():
         keys = [wanted] if wanted in found and not by_rule else []
         keys = keys or [key for key, edge in found.items() if wanted in (key, edge.rule)]
+        if not keys and by_rule and wanted in _rules_of_any_gpu():
+            continue
         if not keys:
             raise ConstraintFileError(f"override of unknown rule '{wanted}'", "see 'asmevo-gate graph show'", file=name)
         if not override.reason.strip():

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from asmevo_gate.constraints.explanation import counted
-from asmevo_gate.constraints.model import ConstraintGraph, Edge
+from asmevo_gate.constraints.model import ConstraintGraph, Edge, HouseRule
 from asmevo_gate.errors import UsageError
 
 
 def rule_ids(graph: ConstraintGraph) -> tuple[str, ...]:
-    """Every rule of a graph, sorted."""
-    return tuple(sorted({edge.rule for edge in graph.edges.values()}))
+    """Every rule of a graph, house rules too, sorted."""
+    return tuple(sorted({edge.rule for edge in graph.edges.values()} | {f"house.{name}" for name in graph.house}))
 
 
 def show(rule: str, graph: ConstraintGraph) -> str:
-    """All edges of a rule as text.
+    """All edges of a rule, or a house rule, as text.
 
     Raises:
         UsageError: the graph has no such rule; the message names similar ones.
     """
+    house = graph.house.get(rule.removeprefix("house."))
+    if house is not None:
+        return _house_text(f"house.{rule.removeprefix('house.')}", house)
     edges = {edge_id: edge for edge_id, edge in graph.edges.items() if rule in (edge_id, edge.rule)}
     if not edges:
         off = graph.disabled.get(rule)
@@ -27,6 +30,23 @@ def show(rule: str, graph: ConstraintGraph) -> str:
         similar = [one for one in rule_ids(graph) if one.startswith(family)] or list(rule_ids(graph))
         raise UsageError(f"{graph.name} has no rule '{rule}'", f"its rules: {', '.join(similar)}")
     return "\n\n".join(_edge_text(edge_id, edge, graph) for edge_id, edge in edges.items())
+
+
+def _house_text(rule: str, house: HouseRule) -> str:
+    what = (
+        ("forbidden", ", ".join(house.mnemonics) if house.kind == "forbidden" else ""),
+        ("at most", f"{house.limit} in a row of class {house.instruction}" if house.limit else ""),
+        ("behind", f"{', '.join(house.mnemonics)} stands {' or '.join(house.then)}" if house.then else ""),
+        ("reserved", ", ".join(house.registers)),
+    )
+    return "\n".join(
+        [
+            f"{rule} ({house.severity}, {'on' if house.enabled else 'off unless a profile switches it on'})",
+            f"  {house.title}",
+            *(f"  {name + ':':<9} {text}" for name, text in what if text),
+            f"  why:      {house.comment}",
+        ]
+    )
 
 
 def _edge_text(edge_id: str, edge: Edge, graph: ConstraintGraph) -> str:

@@ -31,13 +31,17 @@ class HouseViolation:
 
 
 def house_violations(
-    function: Function, graph: ConstraintGraph, enabled: frozenset[str] = frozenset()
+    function: Function,
+    graph: ConstraintGraph,
+    enabled: frozenset[str] = frozenset(),
+    view: FunctionView | None = None,
 ) -> list[HouseViolation]:
-    """Violations of the house rules that the data or ``enabled`` switch on, in program order."""
-    view = FunctionView(function, graph)
+    """Violations of the house rules that the data or ``enabled`` switch on, in program order. ``view`` is the function
+    as the graph sees it, where that was made already."""
     found: list[HouseViolation] = []
     for name, rule in graph.house.items():
         if rule.enabled or name in enabled:
+            view = view or FunctionView(function, graph)
             found.extend(_KINDS[rule.kind](view, name, rule))
     found.sort(key=lambda one: (one.instruction.index, one.rule))
     return found

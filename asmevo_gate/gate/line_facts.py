@@ -40,7 +40,7 @@ def _instruction(facts: KernelFacts, instruction: Instruction) -> Iterator[str]:
             yield f"  in flight before it: {len(pending)} memory operations"
             yield from (f"    {_pending(one)}" for one in pending)
     for found in facts.hazards:
-        if found.consumer.index == instruction.index:
+        if found.consumer.statement is instruction.statement:
             lines = explain(found, facts.constraint_graph, facts.kernel).lines()
             yield from (f"  {text}" for text in lines)
     for race in facts.wait_violations:

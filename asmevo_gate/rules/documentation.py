@@ -61,5 +61,6 @@ def _examples(heading: str, examples: tuple[Example, ...]) -> list[str]:
     lines: list[str] = []
     for example in examples:
         line = f", line {example.line}" if example.line else ""
+        line += f", with `profiles: [{', '.join(example.profiles)}]`" if example.profiles else ""
         lines += ["", f"## {heading} ({example.gpu}{line})", "", "```asm", example.text.rstrip("\n"), "```"]
     return lines

@@ -16,6 +16,7 @@ from asmevo_gate.constraints.engine import hazard_violations
 from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.model import ConstraintGraph
+from asmevo_gate.constraints.sequences import HouseViolation, house_violations
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.cost.kernel import KernelCost, kernel_cost
 from asmevo_gate.program.calls import LinkedFunction, linked_function
@@ -77,6 +78,12 @@ class KernelFacts:
         known = {(one.edge_id, one.consumer.statement.place) for one in inside}
         over_calls = call_violations(self.linked, graph, profiles)
         return (*inside, *(one for one in over_calls if (one.edge_id, one.consumer.statement.place) not in known))
+
+    @cached_property
+    def house(self) -> tuple[HouseViolation, ...]:
+        """Broken house rules that the profiles, or the constraint files, switch on."""
+        view = self.constraint_view
+        return tuple(house_violations(self.kernel, self.constraint_graph, self.profiles, view))
 
     @cached_property
     def linked(self) -> LinkedFunction:

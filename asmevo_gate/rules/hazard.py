@@ -28,7 +28,7 @@ class Hazard(Rule):
     """
 
     id = "haz"
-    covers = r"(haz|dpp|seq|house)\.[\w.]+"
+    covers = r"(haz|dpp|seq)\.[\w.]+"
     title = "required distance between two instructions is missing"
     family = "hazard"
     severity = "error"

@@ -35,6 +35,8 @@ class Example:
     line: int | None = None
     base: str | None = None
     """Text of the base version, for rules that compare."""
+    profiles: tuple[str, ...] = ()
+    """Profiles that the settings switch on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,7 @@ def test_every_rule_of_every_graph_can_be_shown(gpu: str) -> None:
     constraints = graph_for(find_target(gpu))
     for rule in rule_ids(constraints):
         text = show(rule, constraints)
+        assert rule in text
         for edge_id, edge in constraints.edges.items():
             if edge.rule == rule:
                 assert f"{edge_id} ({edge.severity}" in text

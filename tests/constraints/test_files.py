@@ -66,6 +66,13 @@ def _project(tmp_path: Path, **parts: object) -> Path:
     return path
 
 
+_OWN_EDGE = {
+    "rule": "own.mfma", "title": "MFMA, then a move", "kind": "distance", "explanation": "A team's own.",
+    "repair": "Put 1 wait state between them.", "source": ["LLVM"], "producer": "mfma_writes_d",
+    "consumer": "plain_valu_reads", "required": 1,
+}  # fmt: skip
+
+
 def test_a_project_may_weaken_a_rule_only_with_a_reason(tmp_path: Path) -> None:
     target = find_target("gfx942")
     rule = "haz.vmem_store_data.war"
@@ -82,6 +89,45 @@ def test_an_override_of_a_rule_that_does_not_exist_is_an_error(tmp_path: Path) -
     path = _project(tmp_path, overrides={"haz.nothing": {"reason": "just so", "enabled": False}})
     (problem,) = check_project_file(path, graph_for(find_target("gfx942")))
     assert "haz.nothing" in problem.message
+
+
+def test_an_override_of_a_rule_of_another_gpu_changes_nothing(tmp_path: Path) -> None:
+    path = _project(tmp_path, overrides={"haz.mfma.valu_read": {"reason": "only our CDNA kernels", "severity": "info"}})
+    assert graph_for(find_target("gfx1100"), override_file=path).edges == graph_for(find_target("gfx1100")).edges
+    changed = graph_for(find_target("gfx942"), override_file=path).edges["haz.mfma.valu_read"]
+    assert changed.severity == "info"
+
+
+def test_a_file_for_one_gpu_is_laid_over_that_one_only(tmp_path: Path) -> None:
+    path = _project(tmp_path, gpu="gfx942", edges={"own.mfma": _OWN_EDGE})
+    assert "own.mfma" in graph_for(find_target("gfx942"), override_file=path).edges
+    assert "own.mfma" not in graph_for(find_target("gfx1100"), override_file=path).edges
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"edges": {"haz.dpp.vgpr_write": {**_OWN_EDGE, "rule": "haz.dpp.vgpr_write", "required": 1}}},
+        {"classes": {"valu": {"title": "nothing", "mnemonics": ["v_none"]}}},
+        {"nodes": {"valu_writes_vgpr": {"title": "nothing", "instruction": "smem"}}},
+        {"units": {"valu": {"title": "everything", "counts": "salu"}}},
+        {"abi": {"vgprs": 4096}},
+        {"grades": {"XDL/2": ["v_mfma_*"]}},
+        {"dpp": {"row_share": {"source": ["LLVM"]}}},
+        {"s_nop_maximum": 1024},
+    ],
+    ids=lambda parts: next(iter(parts)),
+)
+def test_a_project_takes_no_hardware_fact_away(tmp_path: Path, parts: dict[str, object]) -> None:
+    with pytest.raises(ConstraintFileError, match=r"take the place|comes from the shipped files"):
+        graph_for(find_target("gfx90a"), override_file=_project(tmp_path, **parts))
+
+
+def test_an_override_switches_a_house_rule_on(tmp_path: Path) -> None:
+    override = {"reason": "bit for bit equal results", "enabled": True, "severity": "error"}
+    graph = graph_for(find_target("gfx942"), override_file=_project(tmp_path, overrides={"house.mac_merge": override}))
+    assert (graph.house["mac_merge"].enabled, graph.house["mac_merge"].severity) == (True, "error")
+    assert not graph_for(find_target("gfx942")).house["mac_merge"].enabled
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"schema": "other/1", "name": "x"}', b'{"schema": 1}'])

@@ -414,4 +414,4 @@ def test_documented_example_is_valid(schema: dict[str, Any]) -> None:
     example = page.read_text().split("```yaml\n")[1].split("```")[0]
     jsonschema.validate(yaml.safe_load(example), schema)
     found = from_files({YAML: example})
-    assert {key[0] for key in found.lines} == set(schema["properties"]) - {"wave_size", "profiles"}
+    assert {key[0] for key in found.lines} == set(schema["properties"]) - {"wave_size"}

@@ -22,7 +22,10 @@ def findings(rule: Rule, example: Example) -> list[Finding]:
     target = parse_target(example.gpu)
 
     def check(text: str, base: CheckedProgram | None = None) -> CheckedProgram:
-        return check_text("example.s", text, target, SourceOptions(), None, base, lambda other: other.id == rule.id)
+        profiles = frozenset(example.profiles)
+        return check_text(
+            "example.s", text, target, SourceOptions(), None, base, lambda other: other.id == rule.id, profiles=profiles
+        )
 
     base = check(example.base) if example.base is not None else None
     return list(findings_of(check(example.text, base), {}))
