@@ -78,7 +78,8 @@ _CONDITIONS = {"last_allocated_vgpr": _last_allocated_vgpr}
 
 
 def clause_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
-    """Loads of a soft clause (consecutive loads of one kind) that overwrite an address register of a member.
+    """Loads of a soft clause (consecutive loads of one kind, atomics that return the old value among them) that
+    overwrite an address register of a member.
 
     A label between two loads ends no clause, a branch does: the clause is followed in program order.
     """
@@ -107,7 +108,9 @@ def clause_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[Haza
 
 
 def _clause_kind(decoded: Decoded | None) -> int:
-    if decoded is None or decoded.classes & Op.STORE or not decoded.classes & Op.LOAD:
+    if decoded is None or not decoded.classes & Op.LOAD:
+        return Op.NONE
+    if decoded.classes & Op.STORE and not decoded.classes & Op.ATOMIC_RETURN:
         return Op.NONE
     if decoded.classes & Op.SMEM:
         return Op.SMEM

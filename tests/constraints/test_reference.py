@@ -71,6 +71,23 @@ def test_the_shortest_path_decides_at_a_join() -> None:
     assert list(violation.blocks) == [0, 2]
 
 
+@pytest.mark.parametrize(
+    ("second", "broken"),
+    [
+        ("global_load_dword v2, v[6:7], off", True),
+        ("global_atomic_add v2, v[6:7], v5, off glc", True),
+        ("buffer_atomic_add v2, v5, s[0:3], 0 offen glc", True),
+        ("global_atomic_add v[6:7], v2, off", False),
+        ("global_store_dword v[6:7], v2, off", False),
+        ("global_load_dword v8, v[6:7], off", False),
+    ],
+)
+def test_members_of_a_clause_keep_its_addresses(second: str, broken: bool) -> None:
+    text = f"global_load_dword v4, v[2:3], off\n{second}"
+    assert rules("gfx906:xnack+", text) == ({"haz.xnack.clause"} if broken else set())
+    assert rules("gfx906:xnack-", text) == set()
+
+
 def test_a_producer_at_the_end_of_a_loop_reaches_its_start() -> None:
     text = """
     .Lloop:
