@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from itertools import takewhile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
@@ -27,10 +28,16 @@ from asmevo_gate.rewrite.model_messages import (
     TooLong,
 )
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 _ERROR_LEVEL = 3
 """GGML_LOG_LEVEL_ERROR (ggml.h)."""
 _callbacks: list[object] = []
 """llama.cpp calls them as long as the process lives."""
+_BATCH = 256
+"""Tokens that are computed at once."""
 _NAME = "general.name"
 _TEMPLATE = "tokenizer.chat_template"
 
@@ -85,16 +92,22 @@ class _Model:
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
         self._library = llama_cpp
-        self._grammar = llama_cpp.LlamaGrammar
         self._model = llama_cpp.Llama(
             model_path=question.path,
             n_ctx=question.context,
+            n_batch=_BATCH,
+            n_ubatch=_BATCH,
             n_threads=question.threads,
             n_threads_batch=question.threads,
             n_gpu_layers=0,
             seed=question.seed,
             verbose=False,
         )
+        model = self._model.model
+        self._forgets_only_all = bool(
+            llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model)
+        )
+        self._tokens_read: list[int] = []
         metadata: dict[str, str] = self._model.metadata
         trained = int(next((text for name, text in metadata.items() if name.endswith(".context_length")), "0"))
         self.context: int = min(question.context, trained) if trained > 0 else question.context
@@ -134,30 +147,46 @@ class _Model:
 
     def _generated(self, tokens: list[int], question: Ask, end: float) -> tuple[str, int, bool]:
         """Text and tokens of the answer, and whether it ended by itself. Nothing of earlier questions is left over."""
-        self._model.reset()
-        self._model.set_seed(question.seed)
-        stream = self._model.generate(
-            tokens,
-            temp=question.temperature,
-            top_k=0,
-            top_p=1.0,
-            min_p=0.0,
-            repeat_penalty=1.0,
-            grammar=self._grammar.from_string(question.grammar, verbose=False),
-        )
+        from asmevo_gate.rewrite.constrained_sampling import ConstrainedSampler
+
+        vocabulary = self._model._model.vocab
+        sampler = ConstrainedSampler(self._library, vocabulary, question.grammar, question.temperature, question.seed)
         said: list[int] = []
         complete = False
-        for token in stream:
-            complete = self._ends(token)
-            if complete:
-                break
-            said.append(token)
-            if len(said) >= question.tokens or time.monotonic() > end:
-                break
+        try:
+            self._read(tokens)
+            while len(said) < question.tokens and time.monotonic() < end:
+                token = sampler.next(self._logits())
+                complete = bool(self._library.llama_vocab_is_eog(vocabulary, token))
+                if complete:
+                    break
+                said.append(token)
+                self._model.eval([token])
+        finally:
+            sampler.close()
         return self._model.detokenize(said).decode("utf-8", "replace"), len(said), complete
 
-    def _ends(self, token: int) -> bool:
-        return bool(self._library.llama_vocab_is_eog(self._model._model.vocab, token))
+    def _read(self, tokens: list[int]) -> None:
+        """Let the model read the question. What it still knows of the one before is used again in whole batches only:
+        the rest is then computed in the same pieces, and comes out the same, as if it read everything."""
+        known = 0
+        if not self._forgets_only_all:
+            pairs = zip(self._tokens_read, tokens, strict=False)
+            known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            known = min(known, len(tokens) - 1) // _BATCH * _BATCH
+        self._tokens_read = []
+        if known:
+            self._model.n_tokens = known
+        else:
+            self._model.reset()
+        self._model.eval(tokens[known:])
+        self._tokens_read = tokens
+
+    def _logits(self) -> NDArray[np.float32]:
+        import numpy as np
+
+        found = self._library.llama_get_logits_ith(self._model.ctx, -1)
+        return np.ctypeslib.as_array(found, shape=(self._model.n_vocab(),))
 
 
 def _peak_bytes() -> int:

@@ -6,6 +6,7 @@ Only what :mod:`canonical_text` lets through and texts of the gate's own data st
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from asmevo_gate.constraints.explanation import counted
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.model import ConstraintGraph, Edge
 from asmevo_gate.errors import LimitError, UsageError
+from asmevo_gate.isa.instruction import Decoded
 from asmevo_gate.isa.registers import set_name
 from asmevo_gate.rewrite.answer_grammar import DONE
 from asmevo_gate.rewrite.answer_vocabulary import Form, Part, Vocabulary
@@ -87,11 +89,7 @@ def instruction(
         f"Free registers: {', '.join(words.free) or 'none'}",
         *_constraints(situation, part, graph),
         "",
-        "Block:",
-        *(
-            f"{number}: {canonical(decoded)}{_latency(situation, number + part.first)}"
-            for number, decoded in enumerate(code)
-        ),
+        *_block(situation, code),
         "",
         "Edits:",
         *_usage(words),
@@ -104,13 +102,15 @@ def _rocm(graph: ConstraintGraph | None) -> str:
     return graph.rocm if graph is not None and graph.rocm else "unknown"
 
 
-def _latency(situation: Situation, number: int) -> str:
-    """Clk until the result can be used, where the fingerprint has the figure."""
-    decoded = situation.decoded[number]
-    if is_timing(decoded):
-        return ""
-    step = situation.timing.step(decoded)
-    return f" ; result after {step.latency:g} clk" if step.latency else ""
+def _block(situation: Situation, code: Sequence[Decoded]) -> Iterator[str]:
+    """The instructions, with the clk until a result can be used where the fingerprint has the figure."""
+    latencies = [0.0 if is_timing(decoded) else situation.timing.step(decoded).latency for decoded in code]
+    known = [latency for latency in latencies if latency]
+    usual = statistics.mode(known) if known else 0.0
+    yield f"Block (results after {usual:g} clk where nothing else is said):" if known else "Block:"
+    for number, (decoded, latency) in enumerate(zip(code, latencies, strict=True)):
+        other = f" ; result after {latency:g} clk" if latency and latency != usual else ""
+        yield f"{number}: {canonical(decoded)}{other}"
 
 
 def _usage(words: Vocabulary) -> Iterator[str]:
