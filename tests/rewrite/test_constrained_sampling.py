@@ -1,4 +1,4 @@
-"""The likeliest token that the grammar allows, found without asking it about all of them; and draws by their weights."""
+"""The likeliest token that the grammar allows, found without asking it about all of them; draws by their weights."""
 
 from __future__ import annotations
 
