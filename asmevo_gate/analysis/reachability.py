@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from asmevo_gate.isa.instruction import Op
 from asmevo_gate.program.control_flow import RETURN
 from asmevo_gate.program.model import Block, Function
@@ -10,13 +12,24 @@ from asmevo_gate.program.model import Block, Function
 def reachable_blocks(function: Function) -> frozenset[int]:
     """The blocks that control can reach from the entry.
 
-    When a reachable block may go to an unknown place, every block that starts with a label counts as reachable.
+    When a reachable block may go to an unknown place, every block that starts with a label counts as reachable. So does
+    a block whose address reachable code computes (``s_add_u32 s0, s0, .Lparked-.``): it may be where a trap returns to.
     """
-    blocks = function.blocks
-    if not blocks:
+    if not function.blocks:
         return frozenset()
-    seen = {0}
-    stack = [0]
+    seen: set[int] = set()
+    entries = [0]
+    while entries:
+        _follow(function, entries, seen)
+        entries = _computed_addresses(function, seen)
+    return frozenset(seen)
+
+
+def _follow(function: Function, entries: list[int], seen: set[int]) -> None:
+    """Add what control reaches from some blocks."""
+    blocks = function.blocks
+    seen.update(entries)
+    stack = list(entries)
     anywhere = False
     while stack:
         block = blocks[stack.pop()]
@@ -28,7 +41,30 @@ def reachable_blocks(function: Function) -> frozenset[int]:
             if successor not in seen:
                 seen.add(successor)
                 stack.append(successor)
-    return frozenset(seen)
+
+
+_NAME = re.compile(r"[A-Za-z_.$][\w.$@]*")
+
+
+def _computed_addresses(function: Function, seen: set[int]) -> list[int]:
+    """Blocks that are not seen yet and whose label an instruction of a seen block names without branching to it."""
+    starts = {block.first: block.number for block in function.blocks if block.number not in seen}
+    labels = {name: starts[index] for name, index in function.labels.items() if index in starts}
+    if not labels:
+        return []
+    naming: dict[int, list[int]] = {}
+    for text, decoded, indices in function.spellings:
+        if decoded is None or not decoded.of(Op.BRANCH):
+            for name in labels.keys() & set(_NAME.findall(text)):
+                for index in indices:
+                    naming.setdefault(index, []).append(labels[name])
+    return [
+        number
+        for block in function.blocks
+        if block.number in seen
+        for index in range(block.first, block.end)
+        for number in naming.get(index, ())
+    ]
 
 
 def unreachable_runs(function: Function) -> list[tuple[Block, ...]]:

@@ -23,14 +23,15 @@ class InfiniteLoop(Rule):
     What it does:
         Reports code from which no path leads to s_endpgm, a return or an unknown place (error), at the branch that
         closes the loop. Warns of a loop whose exits all depend on a scalar or vector comparison of registers that the
-        loop does not change: it goes round once or for ever. Loops that halt the wave or call a trap handler are not
-        reported.
+        loop does not change: it goes round once or for ever. Loops that halt the wave, call a trap handler, or wait for
+        a message that returns its answer in EXEC are not reported.
     Why it matters:
         The wave never ends: the GPU hangs until the driver resets it, and every other program on it is lost.
     Repair:
         Give the loop an exit, or change its counter inside it.
     Sources:
-        The control-flow graph; AMD ISA guides, S_ENDPGM ("the wavefront is terminated").
+        The control-flow graph; AMD ISA guides, S_ENDPGM ("the wavefront is terminated"); AMD ROCr runtime, trap handler
+        (MSG_GET_DOORBELL returns in EXEC on gfx9 and gfx10).
     """
 
     id = "cf.infinite_loop"
@@ -55,6 +56,11 @@ class InfiniteLoop(Rule):
             "kernel:\n.Lagain:\n  s_add_u32 s4, s4, 1\n  s_cmp_lt_u32 s4, s5\n  s_cbranch_scc1 .Lagain\n  s_endpgm\n",
         ),
         Example("gfx1100", "kernel:\n  s_trap 2\n.Lhalt:\n  s_sethalt 5\n  s_branch .Lhalt\n"),
+        Example(
+            "gfx900",
+            "kernel:\n  s_mov_b32 exec_lo, 0x80000000\n  s_sendmsg sendmsg(MSG_GET_DOORBELL)\n.Lwait:\n  s_nop 7\n"
+            "  s_bitcmp0_b32 exec_lo, 31\n  s_cbranch_scc0 .Lwait\n  s_endpgm\n",
+        ),
     )
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
@@ -105,7 +111,7 @@ def _unchanged(kernel: Function, loop: Loop, open_ends: set[int]) -> Iterator[Vi
     if not open_ends.isdisjoint(loop.blocks):
         return
     blocks = [kernel.blocks[number] for number in sorted(loop.blocks)]
-    written = 0
+    written = EXEC if kernel.has(_is_answered_in_exec) else 0
     for block in blocks:
         written |= kernel.uses_of_blocks[block.number].writes
     exits = [block for block in blocks if any(number not in loop.blocks for number in block.successors)]
@@ -137,3 +143,8 @@ def _comparison(kernel: Function, block: Block) -> Decoded | None:
             plain = decoded.base.startswith(("s_cmp", "s_bitcmp")) or (decoded.of(Op.VOPC) and tested == VCC)
             return decoded if plain else None
     return None
+
+
+def _is_answered_in_exec(decoded: Decoded) -> bool:
+    """True for the message whose answer the hardware writes to EXEC some time later."""
+    return decoded.base == "s_sendmsg" and "MSG_GET_DOORBELL" in decoded.operands[0].text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.isa.instruction import Op
+from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.isa.registers import EXEC, SPECIAL, bits
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Severity, Violation
@@ -18,7 +18,8 @@ class Exec64InWave32(Rule):
     What it does:
         In a wave32 kernel, reports scalar instructions that read EXEC or VCC as a 64-bit pair while nothing in the
         kernel gives the upper half a value, and the 64-bit s_*_saveexec and s_*_wrexec. A 64-bit write of EXEC that
-        reads no such half is a warning.
+        reads no such half is a warning. `s_and_b64 exec, exec, exec` and the like, which leave the mask as it is and
+        only set the zero flags anew, are fine.
     Why it matters:
         With 32 lanes only exec_lo and vcc_lo are lane masks; exec_hi and vcc_hi are ordinary state that the launch
         does not set. A 64-bit save, test or restore mixes that garbage in: branches on SCC go the wrong way.
@@ -49,6 +50,7 @@ class Exec64InWave32(Rule):
             "  s_or_b32 exec_lo, exec_lo, s8\n  s_endpgm\n",
         ),
         Example("gfx1030", "kernel:\n  s_mov_b64 vcc, 0\n  s_or_b64 vcc, vcc, s[2:3]\n  s_endpgm\n"),
+        Example("gfx1200", "kernel:\n  s_and_b64 exec, exec, exec\n  s_mov_b64 vcc, vcc\n  s_endpgm\n"),
     )
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
@@ -60,7 +62,7 @@ class Exec64InWave32(Rule):
         for _, decoded, _ in kernel.spellings:
             if decoded is not None and not decoded.reads & _HIGH:
                 written |= decoded.writes & _HIGH
-        for instruction, decoded in kernel.where(lambda decoded: decoded.of(Op.SALU)):
+        for instruction, decoded in kernel.where(lambda decoded: decoded.of(Op.SALU) and not _keeps_value(decoded)):
             half = decoded.reads & _HIGH & ~written
             severity: Severity | None = None
             if half:
@@ -85,3 +87,10 @@ class Exec64InWave32(Rule):
                 repair=f"use the b32 form with {name}_lo",
                 severity=severity,
             )
+
+
+def _keeps_value(decoded: Decoded) -> bool:
+    """True for s_and_b64, s_or_b64 and s_mov_b64 of a register with itself."""
+    if decoded.base not in ("s_and_b64", "s_or_b64", "s_mov_b64"):
+        return False
+    return len({(operand.start, operand.length) for operand in decoded.operands}) == 1

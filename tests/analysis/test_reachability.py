@@ -39,3 +39,18 @@ def test_code_that_only_computed_calls_reach_is_not_checked_and_not_dead() -> No
     assert not [found for found in checked.violations if found.rule.id == "cf.unreachable"]
     stopped = check_text("k.s", _STOPPED, parse_target("gfx90a"), SourceOptions())
     assert [found for found in stopped.violations if found.rule.id == "cf.unreachable"]
+
+
+def test_a_block_whose_address_is_computed_may_be_entered() -> None:
+    handler = (
+        "k:\n s_add_u32 ttmp0, ttmp0, .Lparked-.\n s_rfe_b64 [ttmp0, ttmp1]\n.Lparked:\n s_trap 2\n s_branch .Lnext\n"
+    )
+    rest = ".Lnext:\n s_branch .Lparked\n"
+    assert unreachable_runs(function(handler + rest)) == []
+    stopped = handler.replace("s_add_u32 ttmp0, ttmp0, .Lparked-.", "s_nop 0")
+    assert [[block.number for block in run] for run in unreachable_runs(function(stopped + rest))] == [[1, 2]]
+
+
+def test_an_address_that_dead_code_computes_is_none() -> None:
+    one = function("k:\n s_endpgm\n s_add_u32 s0, s0, .La-.\n.La:\n s_nop 0\n s_endpgm\n")
+    assert [[block.number for block in run] for run in unreachable_runs(one)] == [[1, 2]]
