@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from asmevo_gate.analysis.reachability import subroutines_of_computed_calls, unreachable_runs
 from asmevo_gate.isa.instruction import Op
-from asmevo_gate.program.model import Block, Function
+from asmevo_gate.program.model import Block, Function, Instruction
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
@@ -16,8 +16,9 @@ class Unreachable(Rule):
 
     What it does:
         Reports the first instruction of each run of code that cannot be executed. Padding of s_nop, s_code_end and
-        s_endpgm behind the end of a kernel is not code, and a subroutine that only computed calls can reach counts as
-        reached (what it does is not followed). When an s_endpgm cuts off most of the kernel, the message
+        s_endpgm behind the end of a kernel is not code, nor is a place that only stops the wave (s_trap, s_sethalt, and
+        branches within it). A subroutine that only computed calls can reach, and code whose address reachable code
+        computes, count as reached (what it does is not followed). When an s_endpgm cuts off most of the kernel, the message
         says so: that is what a forgotten debugging stop looks like.
     Why it matters:
         A debugging s_endpgm that is left in turns the rest of the kernel off, and the kernel then silently does
@@ -42,6 +43,7 @@ class Unreachable(Rule):
     )
     good = (
         Example("gfx942", "kernel:\n  v_mov_b32 v0, 0\n  global_store_dword v0, v0, s[0:1]\n  s_endpgm\n  s_nop 0\n"),
+        Example("gfx942", "kernel:\n  s_endpgm\n.Lparked:\n  s_trap 2\n  s_branch .Lparked\n"),
         Example("gfx1100", "kernel:\n  s_cbranch_scc1 .Lend\n  v_mov_b32 v0, 0\n.Lend:\n  s_endpgm\n  s_code_end\n"),
     )
 
@@ -54,12 +56,14 @@ class Unreachable(Rule):
                 yield from _violation(kernel, run)
 
 
-_PADDING = frozenset(("s_nop", "s_code_end", "s_endpgm"))
+_PADDING = frozenset(("s_nop", "s_code_end", "s_endpgm", "s_trap", "s_sethalt"))
 
 
 def _violation(kernel: Function, run: tuple[Block, ...]) -> Iterable[Violation]:
     first, end = run[0].first, run[-1].end
-    code = [one for one in kernel.instructions[first:end] if one.decoded is None or one.decoded.base not in _PADDING]
+    inside = {block.number for block in run}
+    rounds = {block.end - 1 for block in run if block.successors and inside.issuperset(block.successors)}
+    code = [one for one in kernel.instructions[first:end] if not _is_padding(one, rounds)]
     if not code:
         return
     before = kernel.instructions[first - 1] if first else None
@@ -78,3 +82,11 @@ def _violation(kernel: Function, run: tuple[Block, ...]) -> Iterable[Violation]:
         producer=before,
         context=kernel.instructions[first].statement.text,
     )
+
+
+def _is_padding(instruction: Instruction, rounds: set[int]) -> bool:
+    """True for what fills space or stops a wave; ``rounds`` are the last instructions of blocks that stay in the run."""
+    decoded = instruction.decoded
+    if decoded is None:
+        return False
+    return decoded.base in _PADDING or (decoded.base == "s_branch" and instruction.index in rounds)
