@@ -18,8 +18,8 @@ class Unreachable(Rule):
         Reports the first instruction of each run of code that cannot be executed. Padding of s_nop, s_code_end and
         s_endpgm behind the end of a kernel is not code, nor is a place that only stops the wave (s_trap, s_sethalt, and
         branches within it). A subroutine that only computed calls can reach, and code whose address reachable code
-        computes, count as reached (what it does is not followed). When an s_endpgm cuts off most of the kernel, the message
-        says so: that is what a forgotten debugging stop looks like.
+        computes, count as reached (what it does is not followed). When an s_endpgm cuts off most of the kernel, the
+        message says so: that is what a forgotten debugging stop looks like.
     Why it matters:
         A debugging s_endpgm that is left in turns the rest of the kernel off, and the kernel then silently does
         nothing. Other dead code hides a wrong branch.
@@ -85,7 +85,7 @@ def _violation(kernel: Function, run: tuple[Block, ...]) -> Iterable[Violation]:
 
 
 def _is_padding(instruction: Instruction, rounds: set[int]) -> bool:
-    """True for what fills space or stops a wave; ``rounds`` are the last instructions of blocks that stay in the run."""
+    """True for what fills space or stops a wave; ``rounds`` are the branches that stay in the run."""
     decoded = instruction.decoded
     if decoded is None:
         return False
