@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, lru_cache
 
 from asmevo_gate.isa import registers
 from asmevo_gate.isa.form_key import DPP_CONTROLS, FormKey, form_key
@@ -16,6 +17,7 @@ from asmevo_gate.isa.targets import Target
 _ANYWHERE = frozenset(("op_sel", "op_sel_hi", "neg_lo", "neg_hi", "neg", "offset", "cbsz", "abid", "blgp", "clamp"))
 """Modifiers whose place the assembler checks by opcode, where the table knows only kinds of forms: not refused."""
 _MAX_MEMO = 400_000
+_MOST_OPERANDS = 100_000
 _NARROWED = {"VCC": "vcc_lo", "EXEC": "exec_lo"}
 _LINE_NAMES = {"FLAT_SCR": "flat_scratch"}
 _READ, _WRITE, _KEEP = Role.READ, Role.WRITE, Role.KEEP
@@ -136,7 +138,7 @@ class Isa:
             if one.symbolic:
                 reason = f"'{operand}' needs a symbol that the file does not define"
                 return NotDecoded(text, tokens.mnemonic, "symbolic", reason)
-            problem = one.problem or misfit(operand, one, kinds, self.wave_size, suffixed)
+            problem = one.problem or misfit(operand, kinds, self.wave_size, suffixed)
             if not problem and letter in _RESULTS and not one.parts and operand not in _NO_RESULT:
                 problem = "a result needs a register"
             if problem:
@@ -149,25 +151,23 @@ class Isa:
         modifiers = tokens.modifiers
         reads, writes, keeps = implicit_reads, implicit_writes, 0
         operands: list[Operand] = []
-        for position, (operand, one, letter) in enumerate(zip(tokens.operands, slots, row.roles, strict=True)):
+        for operand, one, (letter, role, indexed) in zip(tokens.operands, slots, _roles(row.roles), strict=True):
             if not one.parts:
-                operands.append(Operand(operand, Role.NONE, -1, 0, None, one.value))
+                operands.append(_placed(operand, Role.NONE, False)[0][0])
                 continue
-            role = _ROLES[letter.upper()] or _READ
             if role & _WRITE:
                 if letter == "O" and _writes_every_lane(modifiers):
                     role &= ~_KEEP
-                if one.half is not None or (position == 0 and modifiers and _keeps_a_part(modifiers, len(slots))):
+                if one.half is not None or (not operands and modifiers and _keeps_a_part(modifiers, len(slots))):
                     role |= _KEEP
-            for start, length in one.parts:
-                mask = ((1 << length) - 1) << start
-                operands.append(Operand(operand, role, start, length, one.half, one.value, letter.islower()))
-                if role & (_READ | _KEEP):
-                    reads |= mask
-                if role & _WRITE:
-                    writes |= mask
-                if role & _KEEP:
-                    keeps |= mask
+            placed, mask = _placed(operand, role, indexed)
+            operands += placed
+            if role & (_READ | _KEEP):
+                reads |= mask
+            if role & _WRITE:
+                writes |= mask
+            if role & _KEEP:
+                keeps |= mask
         found = classes | _VARIANT_CLASSES.get(key.variant, Op.NONE)
         if modifiers:
             if "gds" in modifiers:
@@ -177,7 +177,7 @@ class Isa:
         return Decoded(
             text, tokens.mnemonic, key.base, key.variant, tuple(operands), modifiers, reads, writes, keeps,
             implicit_reads, implicit_writes, found, size, schedule, (), bool(found & Op.CALL),
-            row.roles != row.roles.upper(),
+            any(indexed for _, _, indexed in _roles(row.roles)),
         )  # fmt: skip
 
     def _find(self, key: FormKey) -> FormRow | None:
@@ -238,6 +238,24 @@ class Isa:
         for row in rows:
             mask |= row.mask
         return tuple(name for i, name in enumerate(self._table.targets) if mask >> i & 1)
+
+
+@cache
+def _roles(letters: str) -> tuple[tuple[str, int, bool], ...]:
+    """Letter, role of a register, and whether it is indexed, for each operand of a form."""
+    return tuple((letter, _ROLES[letter.upper()] or _READ, letter.islower()) for letter in letters)
+
+
+@lru_cache(_MOST_OPERANDS)
+def _placed(text: str, role: int, indexed: bool) -> tuple[tuple[Operand, ...], int]:
+    """The registers of one operand text in a role, and their bits; or the one operand that is no register."""
+    one = slot(text)
+    if not one.parts:
+        return (Operand(text, role, -1, 0, None, one.value),), 0
+    mask = 0
+    for start, length in one.parts:
+        mask |= ((1 << length) - 1) << start
+    return tuple(Operand(text, role, start, length, one.half, one.value, indexed) for start, length in one.parts), mask
 
 
 def _writes_every_lane(modifiers: dict[str, str]) -> bool:

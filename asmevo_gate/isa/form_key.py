@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from asmevo_gate.isa.operand_text import evaluate
@@ -15,8 +16,11 @@ DPP_CONTROLS = frozenset(
     ]
 )
 """Modifiers that say which lane a DPP instruction reads."""
-_DPP_MODIFIERS = DPP_CONTROLS | {"bank_mask", "row_mask", "bound_ctrl", "fi"}
+_MOST_MNEMONICS = 20_000
 _SDWA_MODIFIERS = frozenset(("dst_sel", "dst_unused", "src0_sel", "src1_sel"))
+_FEATURES = ("lds", "lwe", "row_en", "tfe")
+_SELECTING = frozenset((*DPP_CONTROLS, *_SDWA_MODIFIERS, *_FEATURES, "glc", "sc0", "th"))
+"""Modifiers that have a say in the choice of the form; the others only have to be allowed."""
 
 
 class FormKey(NamedTuple):
@@ -32,19 +36,31 @@ class FormKey(NamedTuple):
 
 def form_key(mnemonic: str, count: int, modifiers: dict[str, str]) -> FormKey:
     """The key of an instruction with ``count`` operands (see :func:`operand_text.split`)."""
-    suffix = _SUFFIX.search(mnemonic)
-    base = mnemonic[: suffix.start()] if suffix else mnemonic
-    variant = suffix[1] if suffix else ""
-    if modifiers and variant in ("", "e32", "e64") and mnemonic.startswith("v_"):
-        if not modifiers.keys().isdisjoint(_DPP_MODIFIERS):
+    if modifiers.keys().isdisjoint(_SELECTING):
+        return _plain_key(mnemonic, count)
+    base, variant = _parts(mnemonic)
+    if variant in ("", "e32", "e64") and mnemonic.startswith("v_"):
+        if not modifiers.keys().isdisjoint(DPP_CONTROLS):
             variant = "e64_dpp" if variant == "e64" else "dpp"
         elif not modifiers.keys().isdisjoint(_SDWA_MODIFIERS):
             variant = "sdwa"
-    return FormKey(base, variant, count, _features(modifiers) if modifiers else "")
+    return FormKey(base, variant, count, _features(modifiers))
+
+
+@lru_cache(_MOST_MNEMONICS)
+def _plain_key(mnemonic: str, count: int) -> FormKey:
+    return FormKey(*_parts(mnemonic), count, "")
+
+
+@lru_cache(_MOST_MNEMONICS)
+def _parts(mnemonic: str) -> tuple[str, str]:
+    """The mnemonic without its encoding suffix, and the suffix."""
+    suffix = _SUFFIX.search(mnemonic)
+    return (mnemonic[: suffix.start()], suffix[1]) if suffix else (mnemonic, "")
 
 
 def _features(modifiers: dict[str, str]) -> str:
-    found: list[str] = [name for name in ("lds", "lwe", "row_en", "tfe") if name in modifiers]
+    found: list[str] = [name for name in _FEATURES if name in modifiers]
     if _returns(modifiers):
         found.append("ret")
     return "+".join(sorted(found))

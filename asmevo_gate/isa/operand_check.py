@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
-from asmevo_gate.isa.operand_text import Slot
+from asmevo_gate.isa.operand_text import Slot, slot
 from asmevo_gate.isa.registers import AGPR, SGPR, SPECIAL, SPECIAL_START, VGPR
 
 _LANE_MASK = frozenset((1, 2))
@@ -12,6 +12,7 @@ _LANE_MASK = frozenset((1, 2))
 
 
 _LAST_LOW = 127
+_MOST_REMEMBERED = 100_000
 _BANKS = frozenset("vas")
 _VCC = ((SPECIAL["vcc_lo"], 2),)
 _VCC_LO = ((SPECIAL["vcc_lo"], 1),)
@@ -33,11 +34,16 @@ def _kinds(text: str, wave_size: int) -> tuple[frozenset[str], frozenset[int]]:
     return frozenset(letters), frozenset(found)
 
 
-def misfit(text: str, one: Slot, kinds: str, wave_size: int, low_only: bool) -> str:
-    """Why the operand does not fit; empty when it does, or when the table does not know enough to say so.
+@lru_cache(_MOST_REMEMBERED)
+def misfit(text: str, kinds: str, wave_size: int, low_only: bool) -> str:
+    """Why an operand text does not fit; empty when it does, or when the table does not know enough to say so.
 
     ``low_only``: an ``l`` of the kinds counts. It does not when the assembler may choose a longer encoding.
     """
+    return _misfit(text, slot(text), kinds, wave_size, low_only)
+
+
+def _misfit(text: str, one: Slot, kinds: str, wave_size: int, low_only: bool) -> str:
     letters, widths = _kinds(kinds, wave_size)
     if widths == _LANE_MASK and "v" not in letters and len(one.parts) == 1 and one.parts[0][0] >= SGPR.start:
         if one.parts[0][1] != wave_size // 32:
