@@ -44,12 +44,13 @@ def _followed(text: str, advice: tuple[NopSlack, ...]) -> str:
 
 
 def _broken(function: Function) -> set[tuple[str, int, int, int | None]]:
-    """Broken edges by line. Where no distance helps, the distance found says nothing and is left out."""
+    """Broken edges by line. Where no distance helps, distance and which of several producers is the nearest say nothing
+    and are left out."""
     return {
         (
             one.edge_id,
             one.consumer.statement.place.line,
-            one.producer.statement.place.line if one.producer else 0,
+            one.producer.statement.place.line if one.producer and one.needed is not None else 0,
             one.found if one.needed is not None else None,
         )
         for one in violations(function, graph_for(function.target))
