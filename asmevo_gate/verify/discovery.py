@@ -207,10 +207,12 @@ def _probe_assembler(kind: str, command: tuple[str, ...], origin: str) -> Tool |
     done = _run((*command, *question))
     if isinstance(done, str):
         return Rejected(command, origin, done)
-    cpus = frozenset(re.findall(r"^\s+(gfx[0-9a-f]+)\b", done.errors + done.output.decode("utf-8", "replace"), re.M))
+    text = done.errors + done.output.decode("utf-8", "replace")
+    cpus = frozenset(re.findall(r"^\s+(gfx[0-9a-f]+)\b", text, re.M))
     if not cpus:
         return Rejected(command, origin, "knows no AMDGPU processor")
-    return Tool(kind, command, _version(command), cpus, origin)
+    # clang says its version above the list of processors: one process less for each check.
+    return Tool(kind, command, _version_in(text) or _version(command), cpus, origin)
 
 
 def _probe_objdump(kind: str, command: tuple[str, ...], origin: str) -> Tool | Rejected:
@@ -243,8 +245,12 @@ _PROBES: dict[str, Callable[[str, tuple[str, ...], str], Tool | Rejected]] = {
 def _version(command: tuple[str, ...]) -> str:
     done = _run((*command, "--version"))
     text = "" if isinstance(done, str) else done.output.decode("utf-8", "replace")
-    match = re.search(r"version (\S+)", text)
-    return match[1] if match else "version not known"
+    return _version_in(text) or "version not known"
+
+
+def _version_in(text: str) -> str:
+    match = re.search(r"version (\d\S*)", text)
+    return match[1] if match else ""
 
 
 def _run(arguments: tuple[str, ...]) -> Finished | str:
