@@ -22,8 +22,8 @@ class BlockCost:
 
     ``cycles`` are clk for one pass of every wave (one iteration of a loop body in steady state). ``ipc`` counts the
     instructions of all waves a clk and SIMD. ``pipe_use`` is the share of the time (at the low end) for which the
-    waves keep a pipe. ``not_modelled`` lists instructions without meaning on the target, which cost nothing here;
-    ``assumptions`` what stood in for figures that nobody published.
+    waves keep a pipe. ``not_modelled`` lists instructions without meaning on the target, which cost nothing here, and
+    those whose timing nobody published; ``assumptions`` what stood in for figures that nobody published.
     """
 
     cycles: Cycles

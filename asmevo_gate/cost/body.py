@@ -42,6 +42,10 @@ class Body:
         self._counts = Counter(map(id, self.steps))
         self._kinds = dict(zip(map(id, self.steps), self.steps, strict=True))
         distinct = self._kinds.values()
+        if not all(step.timed for step in distinct):
+            self.not_modelled += tuple(
+                dict.fromkeys(one.text for one, step in zip(self.decoded, self.steps, strict=True) if not step.timed)
+            )
         self.assumptions = tuple(dict.fromkeys(step.assumption for step in distinct if step.assumption))
         self.varies = any(step.shortest != step.longest or step.open_wait for step in distinct)
         self.bytes = sum(step.bytes * self._counts[id(step)] for step in distinct)

@@ -73,6 +73,8 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     """What a taken branch costs on top of ``slot``."""
     always_taken: bool = False
     assumption: str = ""
+    timed: bool = True
+    """False when nobody published anything that says how long the instruction takes: what it costs is not known."""
 
 
 class Timing:
@@ -145,11 +147,12 @@ class Timing:
             "vmem": self._vmem,
             "export": self._export,
         }.get(kind)
-        if make is None:
-            return self._alu(decoded, "valu", f"{decoded.base}: no timing class; taken as one VALU instruction")
-        return make(decoded)
+        return make(decoded) if make is not None else self._untimed()
 
-    def _alu(self, decoded: Decoded, name: str, assumption: str = "") -> Step:
+    def _untimed(self) -> Step:
+        return Step(Kind.HOLD, "not timed", slot=self.turn, timed=False)
+
+    def _alu(self, decoded: Decoded, name: str) -> Step:
         row, interval, latency, assumed = self._row(name)
         pipe = row.pipe
         vector = pipe in VECTOR_PIPES
@@ -159,7 +162,7 @@ class Timing:
             self._vector_kind(pipe), row.pipe if name == "valu" else name, self._pipe[pipe], interval.number * passes,
             self._pipe[row.port] if row.port else NO_PIPE, port_interval * passes,
             self.turn * passes, latency.number,
-            assumption=assumption or (f"{decoded.base}: {assumed}" if assumed else ""),
+            assumption=f"{decoded.base}: {assumed}" if assumed else "",
         )  # fmt: skip
 
     def _row(self, name: str) -> tuple[Row, Leaf, Leaf, str]:
@@ -191,9 +194,7 @@ class Timing:
         candidates = self._matrix.get(decoded.base, [])
         row = next((row for row in candidates if row.when is None or row.when.holds(decoded.modifiers)), None)
         if row is None:
-            return self._alu(
-                decoded, "valu", f"{decoded.base}: no published matrix timing; taken as one VALU instruction"
-            )
+            return self._untimed()
         rules = self.fingerprint.matrix_rules
         held = rules["holds_wave"].get(0.0)
         length = row.cycles.number

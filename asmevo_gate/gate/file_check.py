@@ -144,6 +144,7 @@ def kernel_metrics(facts: KernelFacts) -> Metrics:
     """The numbers of one kernel; what is not known stays ``None``."""
     resources = facts.resources
     understood = all(instruction.decoded is not None for instruction in facts.kernel.instructions)
+    timed = understood and not facts.cost.not_modelled
     return Metrics(
         vgpr_live_max=facts.liveness.vgpr_peak.count if understood else None,
         vgpr_allocated=resources.vgpr_allocated,
@@ -153,6 +154,6 @@ def kernel_metrics(facts: KernelFacts) -> Metrics:
         scratch_bytes=resources.scratch_bytes,
         occupancy_waves_per_simd=resources.occupancy_waves_per_simd,
         instructions=len(facts.kernel.instructions),
-        cycles=scaled(facts.cost.cycles, 1 / facts.cost.waves) if understood else None,
-        ipc=facts.cost.ipc if understood else None,
+        cycles=scaled(facts.cost.cycles, 1 / facts.cost.waves) if timed else None,
+        ipc=facts.cost.ipc if timed else None,
     )
