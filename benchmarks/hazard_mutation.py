@@ -1,6 +1,6 @@
 """Recall on hazard mutants and silence on compiled kernels; writes ``results/hazard_mutation.json``.
 
-    python -m benchmarks.hazard_mutation [--kernels N] [--seed N] [--gpu GPU ...]
+    python -m benchmarks.hazard_mutation [--kernels N] [--seed N] [--gpu GPU ...] [--jobs N]
 
 Every kernel of the generator (see ``tests/oracles/generated_kernels.py``) is checked as compiled, then once for
 each mitigation deleted or shortened. What the compiler is known to miss is counted apart, with its source.
@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import random
 import time
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from asmevo_gate.constraints.files import graph_for
@@ -25,7 +29,7 @@ from asmevo_gate.isa.targets import find_target
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.source.parser import parse_source
 from tests.mutation.hazard_mutants import judge, mutants, positions
-from tests.oracles.generated_kernels import GPUS, compiler_version, generated_kernels
+from tests.oracles.generated_kernels import GPUS, GeneratedKernel, compiler_version, generated_kernels
 
 RESULT = Path(__file__).parent / "results" / "hazard_mutation.json"
 
@@ -48,48 +52,76 @@ def compiler_misses(violation: HazardViolation) -> str:
     return ""
 
 
-def run(kernels: int, seed: int, gpus: Sequence[str], per_kernel: int) -> dict[str, object]:
-    """Measure; the result as it is written. At most ``per_kernel`` mutants of a kernel are judged (drawn by seed)."""
+@dataclass
+class Tally:
+    """What was counted over some modules."""
+
+    compiled: Counter[str] = field(default_factory=Counter)
+    instructions: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    alarms: list[str] = field(default_factory=list)
+    compiler: Counter[str] = field(default_factory=Counter)
+    warnings: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    misses: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Take in the counts of further modules."""
+        for name, value in vars(other).items():
+            mine = getattr(self, name)
+            mine.extend(value) if isinstance(value, list) else mine.update(value)
+
+
+def tally(module: GeneratedKernel, seed: int, per_kernel: int) -> Tally:
+    """Judge the kernels of one module and their mutants, at most ``per_kernel`` of each (drawn by seed)."""
+    found = Tally()
+    target = find_target(module.gpu)
+    graph = graph_for(target)
+    program = build_program(parse_source(module.name, module.text), target, module.wave)
+    for function in program.functions:
+        found.compiled[module.gpu] += 1
+        found.instructions[module.gpu] += len(function.instructions)
+        found.unknown[module.gpu] += sum(one.decoded is None for one in function.instructions)
+        for violation in violations(function, graph):
+            reason = compiler_misses(violation)
+            place = f"{module.name} {function.name}:{violation.consumer.statement.place.line}"
+            if reason:
+                found.compiler[f"{violation.edge_id}: {reason}"] += 1
+            elif violation.edge.severity == "error":
+                found.alarms.append(f"{place} {violation.edge_id} '{violation.consumer.statement.text}'")
+            else:
+                found.warnings[f"{violation.edge_id} ({violation.edge.severity})"] += 1
+        before = positions(function, graph)
+        every = list(mutants(function))
+        rng = random.Random(f"{seed}/{module.name}/{function.name}")
+        for mutant in rng.sample(every, min(per_kernel, len(every))):
+            judgement = judge(mutant, graph, before)
+            found.outcomes[module.gpu, judgement.outcome] += 1
+            if judgement.outcome == "found":
+                found.rules[judgement.rule] += 1
+            elif judgement.outcome == "explained":
+                found.reasons[judgement.reason] += 1
+            else:
+                line = function.instructions[mutant.place].statement.place.line
+                found.misses.append(f"{module.name} {function.name}:{line} {mutant.change}: {judgement.reason}")
+    return found
+
+
+def run(kernels: int, seed: int, gpus: Sequence[str], per_kernel: int, jobs: int) -> dict[str, object]:
+    """Measure in ``jobs`` processes; the result as it is written."""
     started = time.perf_counter()
-    compiled, instructions, unknown = Counter[str](), Counter[str](), Counter[str]()
-    alarms: list[str] = []
-    compiler, warnings = Counter[str](), Counter[str]()
-    outcomes: dict[str, Counter[str]] = {gpu: Counter() for gpu in gpus}
-    rules, reasons = Counter[str](), Counter[str]()
-    misses: list[str] = []
-    for module in generated_kernels(kernels, seed, gpus):
-        target = find_target(module.gpu)
-        graph = graph_for(target)
-        program = build_program(parse_source(module.name, module.text), target, module.wave)
-        for function in program.functions:
-            compiled[module.gpu] += 1
-            instructions[module.gpu] += len(function.instructions)
-            unknown[module.gpu] += sum(one.decoded is None for one in function.instructions)
-            for violation in violations(function, graph):
-                reason = compiler_misses(violation)
-                place = f"{module.name} {function.name}:{violation.consumer.statement.place.line}"
-                if reason:
-                    compiler[f"{violation.edge_id}: {reason}"] += 1
-                elif violation.edge.severity == "error":
-                    alarms.append(f"{place} {violation.edge_id} '{violation.consumer.statement.text}'")
-                else:
-                    warnings[f"{violation.edge_id} ({violation.edge.severity})"] += 1
-            before = positions(function, graph)
-            every = list(mutants(function))
-            rng = random.Random(f"{seed}/{module.name}/{function.name}")
-            for mutant in rng.sample(every, min(per_kernel, len(every))):
-                judgement = judge(mutant, graph, before)
-                outcomes[module.gpu][judgement.outcome] += 1
-                if judgement.outcome == "found":
-                    rules[judgement.rule] += 1
-                elif judgement.outcome == "explained":
-                    reasons[judgement.reason] += 1
-                else:
-                    line = function.instructions[mutant.place].statement.place.line
-                    misses.append(f"{module.name} {function.name}:{line} {mutant.change}: {judgement.reason}")
+    counted = Tally()
+    with ProcessPoolExecutor(jobs) as pool:
+        modules = generated_kernels(kernels, seed, gpus)
+        for part in pool.map(partial(tally, seed=seed, per_kernel=per_kernel), modules):
+            counted.add(part)
     total = Counter[str]()
-    for outcome in outcomes.values():
-        total.update(outcome)
+    by_gpu: dict[str, dict[str, int]] = {gpu: {} for gpu in gpus}
+    for (gpu, outcome), count in sorted(counted.outcomes.items()):
+        total[outcome] += count
+        by_gpu[gpu][outcome] = count
     needed = total["found"] + total["missed"]
     return {
         "command": "python -m benchmarks.hazard_mutation",
@@ -97,23 +129,24 @@ def run(kernels: int, seed: int, gpus: Sequence[str], per_kernel: int) -> dict[s
         "python": platform.python_version(),
         "seed": seed,
         "seconds": round(time.perf_counter() - started, 1),
-        "kernels": sum(compiled.values()),
-        "kernels_by_gpu": dict(compiled),
-        "instructions": sum(instructions.values()),
-        "instructions_not_decoded": dict(unknown),
-        "false_alarms": len(alarms),
-        "false_alarm_list": alarms[:50],
-        "hazards_that_the_compiler_misses": dict(compiler.most_common()),
-        "warnings_on_compiled_kernels": dict(warnings.most_common()),
+        "jobs": jobs,
+        "kernels": sum(counted.compiled.values()),
+        "kernels_by_gpu": dict(counted.compiled),
+        "instructions": sum(counted.instructions.values()),
+        "instructions_not_decoded": dict(counted.unknown),
+        "false_alarms": len(counted.alarms),
+        "false_alarm_list": counted.alarms[:50],
+        "hazards_that_the_compiler_misses": dict(counted.compiler.most_common()),
+        "warnings_on_compiled_kernels": dict(counted.warnings.most_common()),
         "mutants": sum(total.values()),
         "mutants_needed": needed,
         "found": total["found"],
         "missed": total["missed"],
         "recall": round(total["found"] / needed, 5) if needed else None,
-        "by_gpu": {gpu: dict(outcome) for gpu, outcome in outcomes.items()},
-        "found_by_rule": dict(rules.most_common()),
-        "not_needed_by_the_hardware": dict(reasons.most_common()),
-        "misses": misses[:100],
+        "by_gpu": by_gpu,
+        "found_by_rule": dict(counted.rules.most_common()),
+        "not_needed_by_the_hardware": dict(counted.reasons.most_common()),
+        "misses": counted.misses[:100],
     }
 
 
@@ -125,8 +158,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--mutants-per-kernel", type=int, default=8)
     parser.add_argument("--gpu", nargs="*", default=list(GPUS))
     parser.add_argument("--output", type=Path, default=RESULT)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
-    result = run(options.kernels, options.seed, options.gpu, options.mutants_per_kernel)
+    result = run(options.kernels, options.seed, options.gpu, options.mutants_per_kernel, options.jobs)
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(result, indent=1) + "\n")
     for key in ("kernels", "false_alarms", "mutants", "mutants_needed", "found", "missed", "recall", "seconds"):

@@ -17,6 +17,7 @@ _CONTROLS = (
 )  # fmt: skip
 _CONTROL = re.compile(rf"\b(?P<name>{'|'.join(_CONTROLS)})\b(?:\s*:\s*(?P<value>\[[^\]]*\]|\w+))?")
 _MASK = re.compile(r"\b(?P<name>row_mask|bank_mask)\s*:\s*(?P<value>\w+)")
+_VGPR = re.compile(r"-?\|?(?P<name>v\d+)\|?")
 _WIDE = re.compile(r"_(?:f64|b64|u64|i64)(?:_|$)")
 
 
@@ -92,20 +93,41 @@ def _replacement(
         base = re.sub(r"_(dpp|e32|e64)$", "", instruction.statement.name)
         if one.mnemonics and not any(fnmatchcase(base, pattern) for pattern in one.mnemonics):
             continue
-        return _lines(one, instruction, name, value), one.when
+        operands = _operands(instruction)
+        if one.lines and (operands is None or (one.distinct and operands[0] == operands[1])):
+            continue
+        return _lines(one, text, operands, name, value), one.when
     return None
 
 
-def _lines(one: DppReplacement, instruction: Instruction, name: str, value: int | None) -> tuple[str, ...]:
-    text = instruction.statement.text
-    if one.control:
-        control = one.control.replace("{n}", str(value))
-        return (re.sub(rf"\b{name}\b(?:\s*:\s*(?:\[[^\]]*\]|\w+))?", control, text),)
-    operands = [part.strip() for part in instruction.statement.rest.split(",")]
-    source = operands[1].split()[0] if len(operands) > 1 else "{src}"
-    return tuple(
-        line.replace("{dst}", operands[0]).replace("{src}", source).replace("{n}", str(value)) for line in one.lines
-    )
+def _operands(instruction: Instruction) -> tuple[str, str] | None:
+    """Destination and first source, each without modifiers; ``None`` where the source is no VGPR by number."""
+    parts = [part.split() for part in instruction.statement.rest.split(",")]
+    sources = [match for part in parts[1:] if part and (match := _VGPR.fullmatch(part[0]))]
+    return (parts[0][0], sources[0]["name"]) if parts[0] and sources else None
+
+
+def _lines(
+    one: DppReplacement, text: str, operands: tuple[str, str] | None, name: str, value: int | None
+) -> tuple[str, ...]:
+    number = str(value)
+    if one.control or operands is None:
+        return (_with_control(text, name, one.control.replace("{n}", number)),)
+    destination, source = operands
+    lines: list[str] = []
+    for line in one.lines:
+        if line.startswith("self "):
+            _, control, *other = line.split()
+            line = _with_control(text, name, control)
+            if other:
+                head, comma, rest = line.partition(",")
+                line = head + comma + re.sub(rf"\b{re.escape(source)}\b", other[0], rest, count=1)
+        lines.append(line.replace("{dst}", destination).replace("{src}", source).replace("{n}", number))
+    return tuple(lines)
+
+
+def _with_control(text: str, name: str, control: str) -> str:
+    return re.sub(rf"\b{name}\b(?:\s*:\s*(?:\[[^\]]*\]|\w+))?", control, text)
 
 
 def _number(text: str | None) -> int | None:

@@ -158,7 +158,9 @@ class DppReplacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     """An exact equivalent of a DPP control that a target lacks.
 
     ``control`` is the other control, or ``lines`` the sequence; ``{dst}``, ``{src}`` are the operands, ``{n}`` the
-    value, ``{vtmp}`` a free VGPR, ``{stmp}`` a free SGPR. ``value`` and ``masks`` say what it holds for.
+    value, ``{vtmp}`` a free VGPR, ``{stmp}`` a free SGPR. A line ``self CONTROL`` is the instruction itself with
+    another control, ``self CONTROL {vtmp}`` also with another source. ``value``, ``masks`` and ``mnemonics`` say what
+    it holds for; ``distinct``: only where the destination is not the source.
     """
 
     when: str
@@ -168,6 +170,7 @@ class DppReplacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     control: str = ""
     lines: tuple[str, ...] = ()
     mnemonics: tuple[str, ...] = ()
+    distinct: bool = False
 
 
 HouseKind = Literal["forbidden", "longest_run", "must_follow", "reserved_registers"]

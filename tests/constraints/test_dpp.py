@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import subprocess
+from itertools import product
 
 import pytest
 
@@ -12,6 +14,7 @@ from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.isa.targets import find_target, target_names
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.source.parser import parse_source
+from tests.constraints.dpp_lanes import LANES, run
 
 _FORMS = (
     "quad_perm:[0,1,2,3]", "row_shl:1", "row_shr:15", "row_ror:1", "row_mirror", "row_half_mirror", "wave_shl:1",
@@ -64,10 +67,59 @@ def test_a_row_broadcast_becomes_a_permlane_with_its_condition() -> None:
 
 
 def test_a_form_without_an_equivalent_says_so() -> None:
-    for line in ("v_mov_b32_dpp v0, v1 wave_shl:1 row_mask:0xf bank_mask:0xf",
+    for line in ("v_mov_b32_dpp v1, v1 wave_shl:1 row_mask:0xf bank_mask:0xf",
+                 "v_add_f32_dpp v0, v1, v0 wave_shr:1 row_mask:0xf bank_mask:0xf",
                  "v_mov_b32_dpp v0, v1 row_bcast:15 row_mask:0xf bank_mask:0xf"):  # fmt: skip
         (problem,) = problems("gfx1030", line)
         assert problem.replacement == () and "no exact equivalent" in problem.repair
+
+
+_MASKS = ("row_mask:0xf bank_mask:0xf", "row_mask:0xa bank_mask:0xf", "row_mask:0xc bank_mask:0xf",
+          "row_mask:0xf bank_mask:0x5", "row_mask:0xf bank_mask:0xf bound_ctrl:0")  # fmt: skip
+_OLD = (
+    *(f"row_xmask:{n}" for n in range(16)), *(f"row_share:{n}" for n in range(16)),
+    *(f"row_newbcast:{n}" for n in range(16)), "row_bcast:15", "row_bcast:31", "wave_shl:1", "wave_shr:1",
+    "wave_rol:1", "wave_ror:1",
+)  # fmt: skip
+_LINES = ("v_mov_b32_dpp v1, v0 {}", "v_mov_b32_dpp v0, v0 {}", "v_add_f32_dpp v1, v0, v1 {}",
+          "v_sub_f32_dpp v2, v0, v0 {}", "v_max_i32_dpp v0, v0, v1 {}", "v_xor_b32_dpp v1, v2, v0 {}")  # fmt: skip
+
+
+def _filled(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(line.replace("{vtmp}", "v9").replace("{stmp}", "s9") for line in lines)
+
+
+@pytest.mark.parametrize("gpu", ["gfx906", "gfx90a", "gfx1010", "gfx1030", "gfx1100", "gfx1201"])
+def test_every_replacement_leaves_the_same_in_every_lane(gpu: str) -> None:
+    rng = random.Random(7)
+    replaced: set[str] = set()
+    for control, masks, line in product(_OLD, _MASKS, _LINES):
+        text = line.format(f"{control} {masks}")
+        for problem in problems(gpu, text):
+            if not problem.replacement:
+                continue
+            replaced.add(control.split(":")[0])
+            before = {name: [rng.randrange(1 << 20) for _ in range(LANES)] for name in ("v0", "v1", "v2", "v9")}
+            wanted, found = run((text,), before), run(_filled(problem.replacement), before)
+            assert {name: found[name] for name in ("v0", "v1", "v2")} == {
+                name: wanted[name] for name in ("v0", "v1", "v2")
+            }, (text, problem.replacement)
+    assert replaced == set(graph_for(find_target(gpu)).dpp_replacements)
+
+
+@pytest.mark.oracle
+@pytest.mark.skipif(shutil.which("llvm-mc-22") is None, reason="llvm-mc-22 is not installed")
+@pytest.mark.parametrize("gpu", target_names())
+def test_every_replacement_assembles(gpu: str) -> None:
+    lines = [
+        line
+        for control, masks in product(_OLD, _MASKS)
+        for problem in problems(gpu, f"v_mov_b32_dpp v1, v0 {control} {masks}")
+        for line in _filled(problem.replacement)
+    ]
+    assert lines
+    command = ["llvm-mc-22", "-triple=amdgcn", f"-mcpu={gpu}"]
+    assert subprocess.run(command, input="\n".join(lines), capture_output=True, text=True).returncode == 0
 
 
 def test_masks_that_switch_everything_off_are_reported() -> None:
