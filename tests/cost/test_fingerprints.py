@@ -24,16 +24,19 @@ from asmevo_gate.cost.fingerprint import (
     fingerprint_names,
     load_fingerprint,
 )
+from asmevo_gate.cost.interval import low_of
 from asmevo_gate.cost.timing import timing_for
 from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.isa.decoder import isa_for
 from asmevo_gate.isa.instruction import Op
 from asmevo_gate.isa.resource_limits import resource_limits
-from asmevo_gate.isa.targets import find_target, target_names
+from asmevo_gate.isa.targets import document, find_target, target_names
+from tests.cost.programs import cost
 
 ROOT = Path(__file__).resolve().parents[2]
 MICROARCH = ROOT / "microarch"
-TARGETS = target_names()
+TARGETS = tuple(path.stem for path in sorted(MICROARCH.glob("gfx*.yaml")))
+"""Every GPU with a file of its own: those with an instruction table, and any other that got one."""
 
 
 def compiler() -> ModuleType:
@@ -50,7 +53,8 @@ def schema(name: str) -> jsonschema.Draft202012Validator:
 
 
 def test_every_target_has_a_fingerprint() -> None:
-    assert fingerprint_names() == TARGETS
+    assert fingerprint_names() == target_names()
+    assert set(target_names()) <= set(TARGETS)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -215,7 +219,46 @@ def test_a_stand_in_always_ends_at_a_published_interval(target: str) -> None:
 
 
 def test_gpus_with_the_same_instructions_share_a_fingerprint() -> None:
-    assert load_fingerprint("gfx1101") == load_fingerprint("gfx1100")
+    sharing = {name: table for name, table in document()["same_instructions"].items() if name not in TARGETS}
+    assert sharing
+    for name, table in sharing.items():
+        assert load_fingerprint(name) == load_fingerprint(table)
+
+
+TRANSCENDENTALS = "v_exp_f32 v0, v1\nv_exp_f32 v2, v1\nv_exp_f32 v3, v1"
+
+
+def clk(target: str) -> float:
+    """Clk of one pass of independent transcendentals in a loop."""
+    return low_of(cost(target, TRANSCENDENTALS).cycles)
+
+
+def test_a_gpu_is_added_by_adding_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What docs/add-a-gpu.md tells: copy a file, change a figure, compile; the model then uses it."""
+    source = tmp_path / "microarch"
+    shutil.copytree(MICROARCH, source)
+    shutil.rmtree(source / "compiled")
+    text = (MICROARCH / "gfx1100.yaml").read_text()
+    added = yaml.safe_load(text)
+    slower = added["rows"]["trans"]["interval"]["value"] * 3
+    added["target"] = "gfx1101"
+    added["rows"]["trans"]["interval"]["value"] = slower
+    (source / "gfx1101.yaml").write_text(yaml.safe_dump(added))
+    assert not list(schema("schema.json").iter_errors(added))
+    (source / "compiled").mkdir()
+    for name, content in compiler().compiled_files(source).items():
+        (source / "compiled" / name).write_text(content)
+    before = clk("gfx1101")
+    load_fingerprint.cache_clear()
+    timing_for.cache_clear()
+    monkeypatch.setattr("asmevo_gate.cost.fingerprint.data_directory", lambda: source / "compiled")
+    try:
+        after, untouched = clk("gfx1101"), clk("gfx1100")
+    finally:
+        load_fingerprint.cache_clear()
+        timing_for.cache_clear()
+    assert after == 3 * before == 3 * slower
+    assert untouched == before
 
 
 def test_unknown_gpu_is_refused() -> None:
