@@ -281,3 +281,21 @@ def test_any_text_gives_an_answer(rest: str) -> None:
 def test_a_giant_register_range_is_refused_at_once() -> None:
     assert refused("gfx942", "v_mov_b32 v[0x1:0xF00000002], v0").kind == "no_form"
     assert refused("gfx942", "v_mov_b32 v[" + "(" * 5000 + "1" + ")" * 5000 + "], v0").kind in ("no_form", "symbolic")
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("gfx950", "v_permlane16_swap_b32_e64 v0, v1 bound_ctrl:1"),
+        ("gfx950", "v_permlane32_swap_b32 v0, v1 bound_ctrl:1 fi:1"),
+        ("gfx1250", "v_permlane16_swap_b32 v0, v1 fi:1"),
+        ("gfx1100", "image_msaa_load v[0:3], v[4:5], s[0:7] dmask:0x4 dim:SQ_RSRC_IMG_2D_MSAA_ARRAY unorm a16"),
+    ],
+)
+def test_lane_modifiers_and_short_addresses_outside_dpp(target: str, text: str) -> None:
+    assert decoded(target, text).writes
+
+
+@pytest.mark.parametrize("text", ["v_permlane16_swap_b32_e32 v0, v1 fi:1", "v_add_f32_e64 v0, v1, v2 bound_ctrl:1"])
+def test_lane_modifiers_are_refused_where_llvm_refuses_them(text: str) -> None:
+    assert "takes no modifier" in refused("gfx950", text).reason

@@ -65,6 +65,7 @@ DPP_CONTROLS = _named(
     "row_newbcast:1", "row_share:1", "row_xmask:1", "wave_shl:1", "wave_rol:1", "wave_shr:1", "wave_ror:1",
 )  # fmt: skip
 DPP_MASKS = _named("row_mask:0x1", "bank_mask:0x1", "bound_ctrl:0", "bound_ctrl:1", "fi:1")
+LANE_SWAP = _named("bound_ctrl:1", "fi:1")
 DPP8 = "dpp8:[7,6,5,4,3,2,1,0]"
 SDWA = _named("dst_sel:WORD_1", "dst_unused:UNUSED_PRESERVE", "src0_sel:WORD_1", "src1_sel:WORD_1")
 MEMORY = _named(
@@ -119,6 +120,8 @@ def _modifier_probes(kind: Kind, number: int, key: FormKey, text: str) -> Iterat
                 candidates += DPP_MASKS
             else:
                 candidates += _named("fi:1")
+        elif key.base.startswith("v_permlane"):
+            candidates += LANE_SWAP
         if key.variant == "sdwa":
             candidates += SDWA
     elif key.base.startswith("s_"):
@@ -129,6 +132,13 @@ def _modifier_probes(kind: Kind, number: int, key: FormKey, text: str) -> Iterat
         if name in tokens.modifiers:
             continue
         yield Probe(kind, number, key.features, f"{text} {modifier}", modifier=name)
+    if "dim" in tokens.modifiers and "a16" not in tokens.modifiers:
+        short = _LONG_ADDRESS.sub(lambda match: f"{match[1]}v[2:3]", text)  # two coordinates in one register
+        if short != text:
+            yield Probe(kind, number, key.features, f"{short} a16", modifier="a16")
+
+
+_LONG_ADDRESS = re.compile(r"^(\S+ \S+, )v\[\d+:\d+\]")
 
 
 def _dpp_probes(kind: Kind, number: int, key: FormKey, text: str) -> Iterator[Probe]:
