@@ -66,7 +66,7 @@ def number_or_ends(value: Cycles) -> float | dict[str, float]:
 
 def cost_lines(cost: KernelCost) -> Iterator[str]:
     """One kernel for a terminal: the whole, then its loops, then its blocks."""
-    waves = f"{cost.waves} wave{'s' if cost.waves != 1 else ''} a SIMD"
+    waves = f"{cost.waves} waves a SIMD; clk are those of all of them" if cost.waves != 1 else "1 wave a SIMD"
     yield f"{cost.name} ({cost.target}, wave{cost.wave_size}, {waves})"
     yield (
         f"  longest way: {in_words(cost.cycles)} clk, {cost.instructions} instructions, "

@@ -38,6 +38,7 @@ METRICS = (
     Metric("ipc", "IPC (estimate)", "", "higher"),
     Metric("instructions", "instructions", "", None),
 )
+CYCLES_NOTE = "Cycles: estimated clk a wave, each loop once; a range is from memory at its best to its worst."
 _LABEL = 60
 """Characters of a block's label that a report shows."""
 _WORD_RANK: dict[Word, int] = {
@@ -121,6 +122,11 @@ def changed_metrics(report: Report) -> list[Change]:
     compared = [kernel for kernel in report.kernels if kernel.base is not None]
     changes = [c for k in compared for c in (*kernel_changes(k), *hot_block_changes(k)) if c.word != "same"]
     return worst_first(changes)
+
+
+def tells_cycles(changes: Iterable[Change]) -> bool:
+    """Whether one of the changes is a number of cycles, which :data:`CYCLES_NOTE` explains."""
+    return any(change.metric.name in ("cycles", "block_cycles") for change in changes)
 
 
 def worst_first(changes: Iterable[Change]) -> list[Change]:

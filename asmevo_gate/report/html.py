@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from asmevo_gate.report.arrangement import arranged, new_findings, relative_path
-from asmevo_gate.report.deltas import Change, changed_metrics, number_text
+from asmevo_gate.report.deltas import CYCLES_NOTE, Change, changed_metrics, number_text, tells_cycles
 from asmevo_gate.report.drawing import control_flow, live_registers, timeline
 from asmevo_gate.report.excerpt import excerpt
 from asmevo_gate.report.text import clipped, one_line, visible
@@ -58,12 +58,14 @@ def render(report: Report, context: RenderContext) -> str:
     """The page. Every text from outside is escaped (autoescape); drawings escape what they show."""
     report = arranged(report, context.root)
     found = new_findings(report)
+    changes = changed_metrics(report)
     return _template().render(
         report=report,
         verdict=VERDICT_WORDS[report.verdict],
         sentence=verdict_sentence(report, context.fail_on),
         coverage=coverage_sentence(report),
-        changes=[_change(change) for change in changed_metrics(report)],
+        changes=[_change(change) for change in changes],
+        note=CYCLES_NOTE if tells_cycles(changes) else "",
         findings=[_finding(one, context) for one in found[:_MAX_FINDINGS]],
         more_findings=max(len(found) - _MAX_FINDINGS, 0),
         unknown=[f"{one.place}: {one.text} {one.reason}" for one in unknown_lines(report, _MAX_UNKNOWN)[0]],

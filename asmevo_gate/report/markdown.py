@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from asmevo_gate.report.arrangement import arranged, new_findings, old_findings, suppressed_findings
 from asmevo_gate.report.deltas import (
+    CYCLES_NOTE,
     Change,
     changed_metrics,
     metrics_line,
     new_kernels,
     number_text,
+    tells_cycles,
     unchanged_kernels,
 )
 from asmevo_gate.report.excerpt import excerpt, expansion
@@ -101,6 +103,8 @@ def _deltas(page: _Page, report: Report, context: RenderContext, place: str, res
     head = "\n### Changes\n\n| Kernel | Metric | Base | Head | Change | |\n| :-- | :-- | --: | --: | --: | :-- |\n"
     rows = [_row(change) for change in changes[: context.max_rows]]
     page.add_items(head, rows, len(changes), f"more changes in the {place}.", reserve)
+    if tells_cycles(changes[: context.max_rows]):
+        page.add(f"\n{CYCLES_NOTE}\n", reserve)
     unchanged = unchanged_kernels(report)
     if unchanged:
         page.add(f"\n{plural(unchanged, 'kernel')} with unchanged numbers.\n", reserve)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from asmevo_gate.report.arrangement import arranged, new_findings, old_findings, suppressed_findings
 from asmevo_gate.report.deltas import (
+    CYCLES_NOTE,
     Change,
     changed_metrics,
     metrics_line,
     new_kernels,
     number_text,
+    tells_cycles,
     unchanged_kernels,
 )
 from asmevo_gate.report.excerpt import excerpt, expansion
@@ -124,6 +126,8 @@ def _deltas(report: Report, context: RenderContext) -> list[Line]:
         lines.append([(_cells(heads, widths), "bold")])
         for change, row in zip(shown, rows, strict=True):
             lines.append([(_cells(row, widths), ""), (f"  {change.word}", _WORD_STYLE.get(change.word, ""))])
+    if tells_cycles(shown):
+        lines.append([(CYCLES_NOTE, "dim")])
     if len(changes) > len(shown):
         lines.append([(f"{len(changes) - len(shown):,} more changes in the report", "dim")])
     unchanged = unchanged_kernels(report)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from tests.report.samples import CONTEXT, failing
 def test_every_format_is_written_where_it_was_asked_for(tmp_path: Path) -> None:
     outputs = parse_outputs(f"{name}={tmp_path / 'reports' / name}" for name in FORMATS)
     write_outputs(outputs, failing(), CONTEXT)
-    assert sorted(path.name for path in (tmp_path / "reports").iterdir()) == sorted(FORMATS)
+    assert sorted(path.name for path in (tmp_path / "reports").iterdir()) == sorted([*FORMATS, "markdown-pictures"])
     for name in FORMATS:
-        assert (tmp_path / "reports" / name).read_bytes().decode() == renderer(name)(failing(), CONTEXT)
+        context = dataclasses.replace(CONTEXT, pictures_at="markdown-pictures/") if name == "markdown" else CONTEXT
+        assert (tmp_path / "reports" / name).read_bytes().decode() == renderer(name)(failing(), context)
 
 
 def test_a_path_may_hold_an_equals_sign_and_a_format_hyphens() -> None:
