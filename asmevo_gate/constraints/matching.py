@@ -18,6 +18,7 @@ from asmevo_gate.isa.targets import Target
 from asmevo_gate.isa.waits import decode_depctr, decode_wait
 
 _HWREG = re.compile(r"hwreg\(\s*(?P<name>\w+)\s*(?:,\s*(?P<offset>\w+)\s*,\s*(?P<size>\w+)\s*)?\)")
+_WILD = re.compile(r"[*?\[]")
 _HWREGS = 64
 """The id of a hardware register has 6 bits (AMDGPUUsage, hwreg)."""
 _SMALL_FORMATS = ("2", "3", "4", "MATRIX_FMT_FP6", "MATRIX_FMT_BF6", "MATRIX_FMT_FP4")
@@ -277,13 +278,29 @@ def _op_bits(names: tuple[str, ...]) -> int:
     return bits
 
 
-def _patterns(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
-    return re.compile("|".join(translate(pattern) for pattern in patterns)) if patterns else None
+class _Mnemonics:
+    """Shell patterns on a mnemonic. Nearly all are a name or ``name*``: only the others need a regular expression."""
+
+    def __init__(self, patterns: tuple[str, ...]) -> None:
+        self._names = frozenset(patterns)
+        self._prefixes = tuple(one[:-1] for one in patterns if one.endswith("*") and not _WILD.search(one[:-1]))
+        others = [one for one in patterns if _WILD.search(one.removesuffix("*"))]
+        self._others = re.compile("|".join(map(translate, others))) if others else None
+
+    def match(self, mnemonic: str) -> bool:
+        """True when one of the patterns fits the whole mnemonic."""
+        if mnemonic in self._names or (self._prefixes and mnemonic.startswith(self._prefixes)):
+            return True
+        return self._others is not None and bool(self._others.match(mnemonic))
 
 
-def _split_formats(mnemonic: str) -> tuple[re.Pattern[str], str]:
+def _patterns(patterns: tuple[str, ...]) -> _Mnemonics | None:
+    return _Mnemonics(patterns) if patterns else None
+
+
+def _split_formats(mnemonic: str) -> tuple[_Mnemonics, str]:
     name, _, formats = mnemonic.partition("|")
-    return re.compile(translate(name)), formats
+    return _Mnemonics((name,)), formats
 
 
 def _formats(decoded: Decoded) -> str:
