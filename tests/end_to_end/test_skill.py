@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from asmevo_gate.cli.skill import run
 from asmevo_gate.verify import installed_gpu
+from tests.rewrite.tiny_model import write_tiny_model
 
 KERNEL = """\
 {target}.text
@@ -193,6 +195,24 @@ def test_a_model_that_cannot_be_used_is_one_message_and_the_rest_goes_on(
     assert words in printed.err and printed.err.count("asm-evo-skill:") == 1
     assert "model model (cannot be used)" in printed.out
     assert output.read_bytes() == plain.read_bytes() != source.read_bytes()
+
+
+@pytest.mark.skipif(find_spec("llama_cpp") is None, reason="needs the extra llm: llama_cpp not installed")
+@pytest.mark.skipif(find_spec("gguf") is None, reason="needs the extra dev: gguf not installed")
+def test_a_model_of_random_weights_is_asked_and_does_no_harm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output, plain = write(tmp_path / "kernel.s", EXAMPLE), tmp_path / "out.s", tmp_path / "plain.s"
+    monkeypatch.setenv("ASMEVO_MODEL_CACHE", str(tmp_path / "answers"))
+    assert run(["-i", str(source), "-o", str(plain)]) == 0
+    capsys.readouterr()
+    monkeypatch.setenv("ASMEVO_MODEL", str(write_tiny_model(tmp_path / "tiny.gguf")))
+    assert run(["-i", str(source), "-o", str(output), "--verbose", "--prompt-template", "Task:\n{instruction}"]) == 0
+    printed = capsys.readouterr()
+    used = re.findall(r"proposer: deterministic \(.*\), model tiny.gguf; context (\d+) of 4096 tokens", printed.out)
+    assert used and 500 < max(map(int, used)) < 4096
+    assert output.read_bytes() == plain.read_bytes(), "nothing is left to improve"
+    assert list((tmp_path / "answers").glob("*.json"))
 
 
 def test_wrong_arguments_write_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 _WIDTH, _LAYERS, _HEADS, _INNER = 64, 2, 4, 128
 _UNKNOWN, _CONTROL, _BYTE, _NORMAL = 2, 3, 6, 1  # token types of GGUF (gguf.TokenType)
 
@@ -13,6 +11,7 @@ _UNKNOWN, _CONTROL, _BYTE, _NORMAL = 2, 3, 6, 1  # token types of GGUF (gguf.Tok
 def write_tiny_model(path: Path, seed: int = 0, context: int = 4096, chat_template: str = "") -> Path:
     """Write the model as a GGUF file of about half a megabyte."""
     import gguf
+    import numpy as np
 
     random = np.random.default_rng(seed)
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "\u2581"]
