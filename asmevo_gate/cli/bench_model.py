@@ -142,6 +142,7 @@ def _document(scores: list[tuple[str, Score]], asked: dict[str, Any]) -> str:
             "improved_percent": round(score.improved_percent, 1),
             "seconds_per_block": round(score.seconds / score.blocks, 2),
             "model_seconds_per_block": round(score.asking / score.blocks, 2),
+            "model_processor_seconds_per_block": round(score.processor / score.blocks, 2),
             "peak_memory_bytes": score.peak_bytes,
         }
         for name, score in scores

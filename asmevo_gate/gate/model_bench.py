@@ -34,7 +34,7 @@ class Score:
     ``answers`` and what they were (``unread``: outside its language; ``empty``: nothing to propose; ``repeated``) are
     known of a model only. ``proposals`` were judged; ``rejected`` counts those that failed, by class. ``compliant``
     broke no constraint. ``accepted`` and ``improved`` count blocks. ``seconds``: wall time with the judging;
-    ``asking``: without.
+    ``asking``: without; ``processor``: processor time of the model's process, with loading.
     """
 
     blocks: int = 0
@@ -49,6 +49,7 @@ class Score:
     rejected: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     asking: float = 0.0
+    processor: float = 0.0
     peak_bytes: int = 0
 
     @property
@@ -133,7 +134,9 @@ def measure(proposers: Sequence[Proposer], blocks: Sequence[Place], progress: Ca
         score.empty += counts["empty"]
         score.repeated += counts["repeated"]
         score.asking += model.asking_seconds
-        score.peak_bytes = max(score.peak_bytes, model.model.peak_bytes())
+        usage = model.model.usage()
+        score.peak_bytes = max(score.peak_bytes, usage.peak_bytes)
+        score.processor += usage.processor_seconds
     return score
 
 

@@ -31,10 +31,10 @@ from asmevo_gate.rewrite.model_messages import (
     Failed,
     Load,
     Loaded,
-    Memory,
     Question,
     Reply,
     TooLong,
+    Usage,
 )
 
 CONTEXT_TOKENS = 4096
@@ -134,12 +134,12 @@ class LanguageModel:
             return reply
         raise self._failed(f"the model {self.name} gave no answer: {_reason(reply)}")
 
-    def peak_bytes(self) -> int:
-        """Largest resident memory of the model's process; 0 when it never ran."""
+    def usage(self) -> Usage:
+        """What the model's process took; nothing when it never ran."""
         if self._process is None:
-            return 0
-        reply = self._talk(Memory(), _GRACE_SECONDS)
-        return reply.peak_bytes if isinstance(reply, Memory) else 0
+            return Usage()
+        reply = self._talk(Usage(), _GRACE_SECONDS)
+        return reply if isinstance(reply, Usage) else Usage()
 
     def load(self) -> Loaded:
         """Load the model now, and what it says of itself.

@@ -59,11 +59,12 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     reason: str
 
 
-class Memory(msgspec.Struct, frozen=True, tag="memory"):
-    """Asks for the largest resident memory of the process so far, and answers it."""
+class Usage(msgspec.Struct, frozen=True, tag="usage"):
+    """Asks what the process took so far, and answers it: largest resident memory, and processor time."""
 
     peak_bytes: int = 0
+    processor_seconds: float = 0.0
 
 
-Question = Load | Ask | Memory
-Reply = Loaded | Answer | TooLong | Failed | Memory
+Question = Load | Ask | Usage
+Reply = Loaded | Answer | TooLong | Failed | Usage

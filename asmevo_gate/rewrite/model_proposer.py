@@ -24,7 +24,7 @@ SMALLEST = 2
 """Computing instructions below which the model is not asked."""
 MOST_INSTRUCTIONS = 1500
 """Instructions of a region above which the model is not asked."""
-PART = 48
+PART = 32
 """Most instructions that are shown at once."""
 Outcome = Literal["answers", "unread", "empty", "repeated"]
 """All answers; those that could not be read, proposed nothing, or said again what was refused."""

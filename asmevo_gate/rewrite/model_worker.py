@@ -22,10 +22,10 @@ from asmevo_gate.rewrite.model_messages import (
     Failed,
     Load,
     Loaded,
-    Memory,
     Question,
     Reply,
     TooLong,
+    Usage,
 )
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def main() -> None:
         question = msgspec.json.decode(line, type=Question)
         if isinstance(question, Load):
             reply, model = _load(question)
-        elif isinstance(question, Memory):
-            reply = Memory(_peak_bytes())
+        elif isinstance(question, Usage):
+            reply = Usage(_peak_bytes(), time.process_time())
         elif model is None:
             reply = Failed("no model is loaded")
         else:
@@ -91,6 +91,9 @@ class _Model:
     def __init__(self, llama_cpp: Any, question: Load) -> None:
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
+        from asmevo_gate.rewrite.constrained_sampling import ConstrainedSampler
+
+        self._sampler = ConstrainedSampler
         self._library = llama_cpp
         self._model = llama_cpp.Llama(
             model_path=question.path,
@@ -147,10 +150,8 @@ class _Model:
 
     def _generated(self, tokens: list[int], question: Ask, end: float) -> tuple[str, int, bool]:
         """Text and tokens of the answer, and whether it ended by itself. Nothing of earlier questions is left over."""
-        from asmevo_gate.rewrite.constrained_sampling import ConstrainedSampler
-
         vocabulary = self._model._model.vocab
-        sampler = ConstrainedSampler(self._library, vocabulary, question.grammar, question.temperature, question.seed)
+        sampler = self._sampler(self._library, vocabulary, question.grammar, question.temperature, question.seed)
         said: list[int] = []
         complete = False
         try:

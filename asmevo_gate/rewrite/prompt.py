@@ -25,7 +25,7 @@ from asmevo_gate.rewrite.proposal import Refusal, Situation
 PLACE = "{instruction}"
 MOST_TEMPLATE = 8192
 """Characters of a template."""
-MOST_CONSTRAINTS = 12
+MOST_CONSTRAINTS = 8
 MOST_REFUSALS = 4
 MOST_FORMS = 6
 _MOST_REASON = 160

@@ -169,7 +169,7 @@ def test_a_model_that_hangs_is_ended(tmp_path: Path, library: Path, monkeypatch:
 
 def test_an_answer_out_of_time_is_what_was_said_by_then(tmp_path: Path, library: Path) -> None:
     use(library, answer="time.sleep(0.02)")
-    model = LanguageModel(ModelOptions(gguf(tmp_path / "model.gguf"), seconds=0.5))
+    model = LanguageModel(ModelOptions(gguf(tmp_path / "model.gguf"), seconds=2.0))
     answer = model.ask("question", 'root ::= "x"*', 1000, 1)
     model.close()
     assert isinstance(answer, language_model.Answer)

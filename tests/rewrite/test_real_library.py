@@ -58,7 +58,8 @@ def test_what_the_model_says_of_itself(path: Path, tmp_path: Path) -> None:
     model = LanguageModel(ModelOptions(path))
     loaded = model.load()
     assert (loaded.description, loaded.context, loaded.chat) == ("tiny random model 0", 4096, False)
-    assert 10 << 20 < model.peak_bytes() < 1 << 30
+    usage = model.usage()
+    assert 10 << 20 < usage.peak_bytes < 1 << 30 and 0 < usage.processor_seconds < 60
     model.close()
     small = LanguageModel(ModelOptions(write_tiny_model(tmp_path / "small.gguf", context=512)))
     assert small.load().context == 512, "a model is not asked beyond what it was trained for"
