@@ -49,7 +49,10 @@ def check_project_file(path: Path, graph: ConstraintGraph) -> list[Problem]:
         laid = laid_over(graph, document, str(path))
     except ConstraintFileError as error:
         return [Problem(str(path), "", error.message)]
-    return [*_file_problems(str(path), document), *_graph_problems(str(path), laid)]
+    # The severity of a shipped edge is the project's to choose; what the file itself says must be founded.
+    own = [Problem(str(path), place, message) for place, message in _unfounded(document.edges, laid)]
+    fits = [Problem(str(path), place, message) for place, message in misfits(laid)]
+    return [*_file_problems(str(path), document), *fits, *own]
 
 
 def _file_problems(name: str, document: ConstraintFile) -> Iterator[Problem]:
@@ -63,9 +66,14 @@ def _file_problems(name: str, document: ConstraintFile) -> Iterator[Problem]:
 def _graph_problems(name: str, graph: ConstraintGraph) -> Iterator[Problem]:
     for place, message in misfits(graph):
         yield Problem(name, place, message)
-    for edge_id, edge in graph.edges.items():
+    for place, message in _unfounded(graph.edges, graph):
+        yield Problem(name, place, message)
+
+
+def _unfounded(edges: dict[str, Edge], graph: ConstraintGraph) -> Iterator[tuple[str, str]]:
+    for edge_id, edge in edges.items():
         for message in _edge_problems(edge, graph):
-            yield Problem(name, f"edges.{edge_id}", message)
+            yield f"edges.{edge_id}", message
 
 
 def _edge_problems(edge: Edge, graph: ConstraintGraph) -> Iterator[str]:

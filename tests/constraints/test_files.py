@@ -164,3 +164,13 @@ def test_an_explanation_names_states_distance_path_and_repair() -> None:
     assert "(s4)" in lines[0] and "1 wait state before, 5 needed" in lines[0]
     assert "at least 5 wait states between producer and consumer, found 1 wait state" in joined
     assert "through blocks" in joined and "insert 's_nop 3' before line 8" in joined
+
+
+def test_the_documented_example_of_a_project_fits(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "constraints.md"
+    path = tmp_path / "team.json"
+    path.write_text(page.read_text().split("```json\n")[1].split("```")[0])
+    for gpu in target_names():
+        graph = graph_for(find_target(gpu))
+        assert check_project_file(path, graph) == []
+        assert graph_for(find_target(gpu), override_file=path).house["no_sleep"].enabled
