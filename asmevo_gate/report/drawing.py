@@ -7,12 +7,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from asmevo_gate.cost.interval import in_words
+from asmevo_gate.report.text import clipped
 
 if TYPE_CHECKING:
     from asmevo_gate.cost.explain import TimelineEntry
     from asmevo_gate.gate.picture import FlowBlock, KernelPicture, LineLoad
 
-_HEAD, _BASE, _STALL, _INK, _GRID = "#2563eb", "#9ca3af", "#f59e0b", "#111827", "#d1d5db"
+_HEAD, _BASE, _STALL, _INK, _GRID = "#2563eb", "#6b7280", "#b45309", "#111827", "#d1d5db"
 _MAX_POINTS = 1_000
 _MAX_BLOCKS = 120
 _BOX = 620.0
@@ -60,7 +61,9 @@ def live_registers(picture: KernelPicture, width: float = 720, height: float = 1
     parts.append(f'<polyline points="{area}" fill="none" stroke="{_HEAD}" stroke-width="1.5"/>')
     if base:
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points(base))
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{_BASE}" stroke-width="1.5"/>')
+        parts.append(
+            f'<polyline points="{line}" fill="none" stroke="{_BASE}" stroke-width="1.5" stroke-dasharray="5 3"/>'
+        )
     peak = max(loads, key=lambda one: one.vgprs)
     parts.append(f'<path d="M{left:g} {top:g}V{bottom:g}H{width - 8:g}" fill="none" stroke="{_INK}"/>')
     parts.append(_text(left - 4, top + 8, f"{most}", "end"))
@@ -103,7 +106,7 @@ def control_flow(picture: KernelPicture) -> str:
 
 def _block_words(block: FlowBlock) -> str:
     clk = f"{in_words(block.cycles)} clk a wave" if block.cycles is not None else "cycles not known"
-    return f"{block.instructions} instructions, {clk}; {block.limited_by}"[:110]
+    return clipped(f"{block.instructions} instructions, {clk}; {block.limited_by}", 108)
 
 
 def _edges(
@@ -133,13 +136,16 @@ def _arrow(path: str, x: float, y: float, dx: float, dy: float) -> str:
     return f'<path d="{path}" fill="none" stroke="{_INK}"/><path d="{tip}" stroke="{_INK}"/>'
 
 
-def timeline(entries: Sequence[TimelineEntry], title: str, width: float = 760) -> str:
-    """One row an instruction: when the wave arrived, what it waited for (amber), and its issue (blue)."""
+def timeline(entries: Sequence[TimelineEntry], title: str, longest: float = 0.0, width: float = 760) -> str:
+    """One row an instruction: when the wave arrived, what it waited for (dashed frame), and its issue (filled).
+
+    ``longest`` clk fill the width: the same for the pictures that are to be compared.
+    """
     if not entries:
         return ""
     row, left = 16.0, 300.0
     end = max(entry.end for entry in entries) or 1.0
-    scale = (width - left - 12) / end
+    scale = (width - left - 12) / max(longest, end)
     parts = [_text(4, 13, title)]
     for number, entry in enumerate(entries, 1):
         y = 6 + number * row
@@ -151,12 +157,13 @@ def timeline(entries: Sequence[TimelineEntry], title: str, width: float = 760) -
         parts.append(_text(4, y + 11, entry.text[:46]))
         if start > arrived:
             parts.append(
-                f'<rect x="{arrived:.1f}" y="{y:g}" width="{start - arrived:.1f}" height="12" fill="{_STALL}"/>'
+                f'<rect x="{arrived:.1f}" y="{y:g}" width="{start - arrived:.1f}" height="12" fill="{_STALL}" '
+                f'fill-opacity="0.35" stroke="{_STALL}" stroke-dasharray="3 2"/>'
             )
         parts.append(
             f'<rect x="{start:.1f}" y="{y:g}" width="{max(stop - start, 1):.1f}" height="12" fill="{_HEAD}"/></g>'
         )
     height = 6 + (len(entries) + 1) * row + 22
     parts.append(_text(left, height - 6, "0 clk"))
-    parts.append(_text(width - 12, height - 6, f"{end:g} clk", "end"))
+    parts.append(_text(min(left + end * scale, width - 12), height - 6, f"{end:g} clk", "end"))
     return _svg(width, height, parts, title)

@@ -87,7 +87,7 @@ def _template() -> Template:
 def _change(change: Change) -> dict[str, str]:
     return {
         "kernel": visible(f"{change.kernel.name} ({change.kernel.gpu})"),
-        "metric": change.metric.label,
+        "metric": f"{change.metric.label} ({change.metric.unit})" if change.metric.unit else change.metric.label,
         "base": number_text(change.base),
         "head": number_text(change.head),
         "change": f"{change.arrow} {change.amount}",
@@ -118,9 +118,10 @@ def _picture(picture: KernelPicture, report: Report, context: RenderContext) -> 
     line = picture.timeline
     drawn = []
     if line is not None:
-        drawn.append(timeline(line.head, "head"))
+        longest = max((entry.end for entry in (*line.head, *line.base)), default=0.0)
+        drawn.append(timeline(line.head, "head", longest))
         if line.base and line.base != line.head:
-            drawn.append(timeline(line.base, "base"))
+            drawn.append(timeline(line.base, "base", longest))
     lines, cut = _source(picture, path, report, context)
     return _Picture(
         name=visible(picture.name),

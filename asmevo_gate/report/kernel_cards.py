@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from asmevo_gate.report.card import WIDTH, box, card, fitting, polygon, polyline, post, rule, words
 from asmevo_gate.report.deltas import Change, number_text, worst_first
-from asmevo_gate.report.ribbon import longest_wait, standing_still
+from asmevo_gate.report.ribbon import limited_by, longest_wait, standing_still
 from asmevo_gate.report.text import plural
 
 if TYPE_CHECKING:
@@ -84,6 +84,10 @@ def time_card(picture: KernelPicture) -> str:
         parts += [words(12, y + 12, name), *_lane(entries, y, longest)]
         parts.append(words(_LEFT, y + 31, fitting(sentence.partition(": ")[2], _RIGHT - _LEFT), kind="dim"))
         y += 42
+    if limit := limited_by(picture):
+        told.append(f"All waves of head: {limit}.")
+        parts.append(words(12, y + 10, fitting(f"all waves: {limit}", WIDTH - 24)))
+        y += 20
     parts.append(box(_LEFT, y, 14, 10, "head"))
     parts.append(words(_LEFT + 20, y + 10, "issuing", kind="dim"))
     parts.append(box(_LEFT + 100, y, 14, 10, "wait", "stripes"))
@@ -104,8 +108,8 @@ def changes_card(changes: Sequence[Change]) -> str:
         numbers = f"{number_text(change.base)} -> {number_text(change.head)}"
         text = f"{change.word}: {numbers}  {change.arrow} {change.amount}"
         told.append(f"{change.metric.label}: {text}.")
-        parts += [words(12, y + 14, fitting(change.metric.label, 200)), *_bar(change, y)]
-        parts.append(words(_BAR_END + 12, y + 14, fitting(text, WIDTH - _BAR_END - 20)))
+        parts += [words(12, y + 14, fitting(change.metric.label, 166)), *_bar(change, y)]
+        parts.append(words(_BAR_END + 8, y + 14, fitting(text, WIDTH - _BAR_END - 14)))
         y += _ROW
     if len(shown) > _MOST_ROWS:
         parts.append(words(12, y + 14, f"{len(shown) - _MOST_ROWS} more", kind="dim"))
@@ -114,7 +118,7 @@ def changes_card(changes: Sequence[Change]) -> str:
     return card(y + 10, title, " ".join(told), parts)
 
 
-_BAR_ZERO, _BAR_END = 265.0, 310.0
+_BAR_ZERO, _BAR_END = 219.0, 256.0
 _KINDS = {"worse": ("worse", "stripes"), "better": ("better", "")}
 
 

@@ -44,6 +44,14 @@ def time_lines(picture: KernelPicture, width: int = 60) -> Iterator[str]:
     for name, entries in lanes:
         told = f"{number_text(_end(entries))} clk, {number_text(standing_still(entries))} of them waiting"
         yield f"  {name} {_strip(entries, longest, width)} {told}{longest_wait(entries)}"
+    if limit := limited_by(picture):
+        yield f"  all waves: {limit}"
+
+
+def limited_by(picture: KernelPicture) -> str:
+    """What decides the cycles of the block of the time line at head, in words; ``""`` where that is not known."""
+    line = picture.timeline.line if picture.timeline is not None else 0
+    return next((block.limited_by for block in picture.blocks if block.line == line), "")
 
 
 def standing_still(entries: Sequence[TimelineEntry]) -> float:

@@ -7,7 +7,7 @@ import msgspec
 
 from asmevo_gate.report.context import RenderContext
 from asmevo_gate.report.github import render, render_summary
-from asmevo_gate.report.text import visible
+from asmevo_gate.report.text import clipped, visible
 from tests.report.samples import CONTEXT, MISSING_WAIT, OCCUPANCY, failing, not_checked, with_text
 from tests.report.strategies import for_any, text
 
@@ -66,7 +66,9 @@ def test_no_text_makes_a_command_of_its_own(anything: str) -> None:
     output = render(with_text(anything), RenderContext())
     output.encode("utf-8")
     assert [name for name, _, _ in commands(output)] == ["error", "error"]
-    assert [properties["file"] for _, properties, _ in commands(output)] == [visible(f"k/{anything}.s")] * 2
+    assert [properties["file"] for _, properties, _ in commands(output)] == [
+        clipped(visible(f"k/{anything}.s"), 8_192)
+    ] * 2
     assert "##[" not in output
 
 

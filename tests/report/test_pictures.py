@@ -15,7 +15,7 @@ import pytest
 
 from asmevo_gate.cost.explain import TimelineEntry
 from asmevo_gate.cost.interval import Interval
-from asmevo_gate.gate.picture import BlockTimeline, KernelPicture, LineLoad
+from asmevo_gate.gate.picture import BlockTimeline, FlowBlock, KernelPicture, LineLoad
 from asmevo_gate.gate.result import KernelReport, Metrics, Report
 from asmevo_gate.report.arrangement import arranged
 from asmevo_gate.report.card import DARK, LIGHT, Palette
@@ -42,10 +42,13 @@ HEAD = (entry(0, 0, 0, 4), entry(1, 4, 16, 24, "memory (vmcnt)"), entry(2, 24, 0
 BASE = (entry(0, 0, 0, 4), entry(1, 4, 0, 8))
 
 
+BLOCKS = (FlowBlock(0, "", 10, 11, 0, 2, (1,), 8.0, "nothing"), FlowBlock(1, "", 12, 20, 1, 3, (1,), 9.0, "the VALU"))
+
+
 def picture(name: str = "saxpy", file: str = "kernels/saxpy.s", label: str = ".Lloop") -> KernelPicture:
     loads = tuple(LineLoad(10 + line, 2 + line % 60, 0) for line in range(900))
     return KernelPicture(
-        name, file, "gfx90a", loads, loads[:700], ((64, 8), (72, 7)), (), BlockTimeline(label, 12, HEAD, BASE)
+        name, file, "gfx90a", loads, loads[:700], ((64, 8), (72, 7)), BLOCKS, BlockTimeline(label, 12, HEAD, BASE)
     )
 
 
@@ -76,7 +79,10 @@ def test_a_picture_asks_for_nothing_from_outside() -> None:
 def test_the_description_says_in_words_what_the_picture_shows() -> None:
     registers, time, changes = (ElementTree.fromstring(svg).findtext(f"{SVG}desc") for svg in cards(picture(), SAXPY))
     assert registers == "Head needs at most 61 VGPRs, in line 69. Base needed at most 61, in line 69."
-    assert time == ("base: 8 clk, 0 of them waiting. head: 28 clk, 16 of them waiting; longest: 16 for memory (vmcnt).")
+    assert time == (
+        "base: 8 clk, 0 of them waiting. head: 28 clk, 16 of them waiting; longest: 16 for memory (vmcnt). "
+        "All waves of head: the VALU."
+    )
     assert changes is not None
     assert changes.startswith("occupancy: worse: 8 -> 7 ▼ -1 (-12 %).")
 
@@ -162,6 +168,7 @@ def test_a_page_elsewhere_shows_text_and_no_image() -> None:
     assert "![" not in page
     assert "live VGPRs by line, most 61 in line 69" in page
     assert "28 clk, 16 of them waiting; longest: 16 for memory (vmcnt)" in page
+    assert "  all waves: the VALU" in page
     strips = [line for line in page.splitlines() if "░" in line and line.startswith("  ")]
     assert [(line.count("█"), line.count("░")) for line in strips] == [(26, 34)]
 
