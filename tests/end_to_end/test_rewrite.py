@@ -125,3 +125,20 @@ def test_other_files_are_skipped_by_the_hook(
     assert (repository / "f.s").read_text() == X86
     assert (repository / "kernels/k.s").read_text() == AFTER
     assert "f.s" not in capsys.readouterr().out
+
+
+def test_a_model_that_is_not_there_is_one_message(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rewrite", "--write", "kernels/k.s", "--model-path", "none.gguf"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.count("asmevo-gate:") == 1 and "cannot read the model none.gguf" in printed.err
+    assert (repository / "kernels/k.s").read_text() == AFTER
+
+
+def test_settings_of_a_repository_cannot_name_a_model(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ASMEVO_MODEL", raising=False)
+    for key in ("model", "model_path", "llm"):
+        (repository / ".asmevo-gate.yaml").write_text(f"{key}: evil.gguf\n")
+        assert run(["rewrite", "kernels/k.s"]) == 2
+        assert key in capsys.readouterr().err
