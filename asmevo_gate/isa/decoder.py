@@ -134,6 +134,8 @@ class Isa:
         expected: Sequence[str] = table.slots[row.slots]
         if has_matrix_formats(key.base):
             expected = with_format_widths(expected, tokens.modifiers)
+        elif "a16" in tokens.modifiers and expected[1].startswith("v "):
+            expected = [expected[0], _with_packed_coordinates(expected[1]), *expected[2:]]
         for operand, one, kinds, letter in zip(tokens.operands, slots, expected, row.roles, strict=True):
             if one.symbolic:
                 reason = f"'{operand}' needs a symbol that the file does not define"
@@ -256,6 +258,13 @@ def _placed(text: str, role: int, indexed: bool) -> tuple[tuple[Operand, ...], i
     for start, length in one.parts:
         mask |= ((1 << length) - 1) << start
     return tuple(Operand(text, role, start, length, one.half, one.value, indexed) for start, length in one.parts), mask
+
+
+def _with_packed_coordinates(kinds: str) -> str:
+    """The widths of an image address (``v 3,4``), with those that it has when two coordinates share a register."""
+    letters, _, widths = kinds.rpartition(" ")
+    counts = [int(width) for width in widths.split(",") if width.isdigit()]
+    return f"{letters} {','.join(map(str, sorted({*counts, *((count + 1) // 2 for count in counts)})))}"
 
 
 def _writes_every_lane(modifiers: dict[str, str]) -> bool:

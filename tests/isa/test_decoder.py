@@ -289,9 +289,10 @@ def test_a_giant_register_range_is_refused_at_once() -> None:
         ("gfx950", "v_permlane16_swap_b32_e64 v0, v1 bound_ctrl:1"),
         ("gfx950", "v_permlane32_swap_b32 v0, v1 bound_ctrl:1 fi:1"),
         ("gfx1250", "v_permlane16_swap_b32 v0, v1 fi:1"),
+        ("gfx1100", "image_msaa_load v[0:3], v[4:5], s[0:7] dmask:0x4 dim:SQ_RSRC_IMG_2D_MSAA_ARRAY unorm a16"),
     ],
 )
-def test_lane_modifiers_outside_dpp(target: str, text: str) -> None:
+def test_lane_modifiers_and_packed_coordinates(target: str, text: str) -> None:
     assert decoded(target, text).writes
 
 
