@@ -123,8 +123,8 @@ def condition(violation: HazardViolation) -> str:
             limits = ", ".join(f"fewer than {limit} {_UNITS.get(unit, unit)}s" for unit, limit in edge.below.items())
             text += f" (while {limits} lie between)"
         return text
-    if edge.kind == "directly_before":
-        return "the required instruction stands directly before"
+    if edge.kind in ("directly_before", "directly_after"):
+        return f"the required instruction stands {edge.kind.replace('_', ' ')} it"
     if edge.cleared_by or edge.cleared_by_field:
         return "a mitigation lies between producer and consumer; no distance is enough"
     return edge.title

@@ -115,8 +115,8 @@ def _distance(edge: Edge, graph: ConstraintGraph) -> str:
     """The distance in words; empty for an edge about one instruction alone."""
     if edge.kind == "encoding":
         return ""
-    if edge.kind == "directly_before":
-        return f"directly before it: {_class(edge.within_class, graph)}"
+    if edge.kind in ("directly_before", "directly_after"):
+        return f"{edge.kind.replace('_', ' ')} it: {_class(edge.within_class, graph)}"
     if edge.kind == "clause":
         return "loads of one kind that follow each other without another instruction between"
     if edge.kind == "forwarding":

@@ -1,6 +1,8 @@
-"""Edges that need no distance: the instruction right before, one instruction alone, members of one load clause."""
+"""Edges that need no distance: the instruction beside, one instruction alone, members of one load clause."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.model import Edge
@@ -30,12 +32,23 @@ def _alone(
 
 def directly_before_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
     """Consumers that some path reaches without an instruction of the class right before them."""
+    return _without_neighbour(view, edge_id, edge, _previous)
+
+
+def directly_after_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
+    """Consumers that some path leaves without an instruction of the class right behind them."""
+    return _without_neighbour(view, edge_id, edge, _following)
+
+
+def _without_neighbour(
+    view: FunctionView, edge_id: str, edge: Edge, neighbours: Callable[[FunctionView, int], list[int]]
+) -> list[HazardViolation]:
     wanted = view.matcher.class_mask((edge.within_class,))
     found: list[HazardViolation] = []
     for index in view.matching(edge.consumer):
-        before = _previous(view, index)
-        if not before or any(
-            (traits := view.traits[one]) is not None and not traits.classes & wanted for one in before
+        beside = neighbours(view, index)
+        if not beside or any(
+            (traits := view.traits[one]) is not None and not traits.classes & wanted for one in beside
         ):
             found.append(_alone(view, edge_id, edge, index, None, 0))
     return found
@@ -47,6 +60,14 @@ def _previous(view: FunctionView, index: int) -> list[int]:
     if index > block.first:
         return [index - 1]
     return [view.blocks[number].end - 1 for number in block.predecessors]
+
+
+def _following(view: FunctionView, index: int) -> list[int]:
+    """The instructions that may issue right behind one."""
+    block = view.blocks[view.block_of[index]]
+    if index + 1 < block.end:
+        return [index + 1]
+    return [view.blocks[number].first for number in block.successors]
 
 
 def encoding_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:

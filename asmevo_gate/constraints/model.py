@@ -14,7 +14,7 @@ SCHEMA = "asmevo-gate/constraints/1"
 
 Severity = Literal["error", "warning", "info"]
 Confidence = Literal["high", "medium"]
-Kind = Literal["distance", "sequence", "forwarding", "clause", "directly_before", "encoding"]
+Kind = Literal["distance", "sequence", "forwarding", "clause", "directly_before", "directly_after", "encoding"]
 Relation = Literal["overlap", "any", "same_tuple", "partial_tuple"]
 Opcode = Literal["any", "same", "other"]
 
@@ -111,7 +111,8 @@ class Edge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     within: tuple[int, ...] = ()
     """``forwarding``: most units around the middle step, and most units before the reader."""
     within_class: str = ""
-    """``directly_before``: the class of which an instruction must stand right before the consumer."""
+    """``directly_before``, ``directly_after``: the class of which an instruction must stand right before, or right
+    behind, the consumer."""
     condition: str = ""
     """``encoding``: a further condition on the kernel (``last_allocated_vgpr``). ``clause``: ``scalar_loads`` where
     only clauses of several scalar loads count."""

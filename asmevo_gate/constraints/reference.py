@@ -13,6 +13,7 @@ from asmevo_gate.constraints.forwarding import forwarding_violations
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.local_kinds import (
     clause_violations,
+    directly_after_violations,
     directly_before_violations,
     encoding_violations,
 )
@@ -28,6 +29,7 @@ EVALUATORS: dict[Kind, Evaluator] = {
     "forwarding": forwarding_violations,
     "clause": clause_violations,
     "directly_before": directly_before_violations,
+    "directly_after": directly_after_violations,
     "encoding": encoding_violations,
 }
 

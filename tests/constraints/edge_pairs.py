@@ -255,6 +255,14 @@ def _directly_before(search: _Search, edge_id: str, edge: Edge) -> Iterator[Edge
         yield search.pair(edge_id, edge, (consumer,), 0, line=line, count=1, weaker=weaker, branch="spoils")
 
 
+def _directly_after(search: _Search, edge_id: str, edge: Edge) -> Iterator[EdgePair]:
+    for consumer, _ in search.by_node.get(edge.consumer, [])[:1]:
+        line, _ = search.member(edge.within_class, edge)
+        yield search.pair(
+            edge_id, edge, (consumer, "s_nop 0"), 1, line=line, count=1, weaker=f"s_mov_b32 s97, 0\n{line}"
+        )
+
+
 def _encoding(search: _Search, edge_id: str, edge: Edge) -> Iterator[EdgePair]:
     for consumer, traits in search.by_node.get(edge.consumer, [])[:1]:
         for text, other in search.texts:
@@ -264,4 +272,4 @@ def _encoding(search: _Search, edge_id: str, edge: Edge) -> Iterator[EdgePair]:
 
 
 _KINDS = {"distance": _distance, "sequence": _sequence, "forwarding": _forwarding, "clause": _clause,
-          "directly_before": _directly_before, "encoding": _encoding}  # fmt: skip
+          "directly_before": _directly_before, "directly_after": _directly_after, "encoding": _encoding}  # fmt: skip
