@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from asmevo_gate.cost.interval import Interval
-from asmevo_gate.gate.merging import read_report
+from asmevo_gate.gate.merging import merge_reports, read_report
 from asmevo_gate.gate.picture import BlockTimeline, KernelPicture, LineLoad
 from asmevo_gate.gate.result import (
     BlockReport,
@@ -37,6 +37,7 @@ from asmevo_gate.gate.result import (
     Unknown,
     Verdict,
 )
+from asmevo_gate.gate.verdict import decide
 from asmevo_gate.report.arrangement import arranged
 from asmevo_gate.report.context import RenderContext
 from asmevo_gate.report.formats import FORMATS, renderer
@@ -231,6 +232,18 @@ def test_a_written_report_is_read_again_as_it_was(report: Report) -> None:
     written = renderer("json")(report, CONTEXT)
     assume("\\\\ud" not in written)  # a lone surrogate is written as its escape
     assert renderer("json")(read_again(report), CONTEXT) == written
+
+
+@_QUIETLY
+@given(reports)
+def test_a_report_of_an_untrusted_job_is_merged_and_shown(report: Report) -> None:
+    verdict = decide(report.findings, report.coverage, "error")
+    told = msgspec.structs.replace(report, verdict=verdict, inputs=())  # two contents of one file are refused
+    written = renderer("json")(told, CONTEXT)
+    merged = merge_reports([read_report(written.encode(), "part.json")], "error")
+    assert merged.verdict == told.verdict
+    for name in ("terminal", "markdown", "github"):
+        READERS[name](renderer(name)(merged, CONTEXT))
 
 
 def huge() -> Iterator[Report]:
