@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from asmevo_gate.errors import GateError
 from asmevo_gate.gate.block_match import block_reports
 from asmevo_gate.gate.comparison import mark_new, metric_delta
 from asmevo_gate.gate.compile_check import RULE, assemble_source, assembly_findings
-from asmevo_gate.gate.file_check import CheckedProgram, check_text, kernel_metrics
+from asmevo_gate.gate.file_check import CheckedProgram, check_program, check_text, kernel_metrics, parsed_program
 from asmevo_gate.gate.findings import findings_of
 from asmevo_gate.gate.inputs import InputText, input_texts
 from asmevo_gate.gate.picture import KernelPicture, kernel_picture
@@ -167,20 +168,22 @@ def _check_configuration(
 ) -> FileResult:
     graph = constraint_graph(way.target, request)
     profiles = frozenset(settings.profiles)
-    base = _checked_base(change, base_text, way, files, graph, profiles)
-    enabled = partial(_is_enabled, settings.disabled)
     options = source_options("head", way, files)
-    head = check_text(
-        change.path, given.text, way.target, options, given.wave_size or way.wave_size, base, enabled, graph, profiles
-    )
+    program = parsed_program(change.path, given.text, way.target, options, given.wave_size or way.wave_size)
+    is_assembled = request.assemble and given.target is None and RULE not in settings.disabled
+    # The assembler is another process: it works while this one does.
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        assembly = beside.submit(assemble_source, program.source, way) if is_assembled else None
+        base = _checked_base(change, base_text, way, files, graph, profiles)
+        head = check_program(program, base, partial(_is_enabled, settings.disabled), graph, profiles)
+        assembled = assembly.result() if assembly is not None else None
     severities = settings.severities
     found = findings_of(head, severities)
     # A base that cannot be read may have met a limit of time: what is then new is not to stay so.
     repeatable = base is not None or change.base is None
-    if request.assemble and given.target is None and RULE not in settings.disabled:
-        assembled = assemble_source(head.program.source, way)
+    if assembled is not None:
         repeatable &= not (isinstance(assembled, NotAssembled) and assembled.tool is not None)
-        found += assembly_findings(head.program.source, way, assembled, found)
+        found += assembly_findings(program.source, way, assembled, found)
     found = tuple(finding for finding in found if finding.rule not in settings.disabled)
     findings = apply_suppressions(change.path, found, read_suppressions(given.text))
     base_kernels: dict[str, KernelFacts] = {}

@@ -48,10 +48,13 @@ def run_limited(
     Raises:
         OSError: the program could not be started.
     """
-    with tempfile.TemporaryFile() as messages:
+    # What is given comes from a file: a pipe would have to be fed while the program runs.
+    with tempfile.TemporaryFile() as messages, tempfile.TemporaryFile() as source:
+        source.write(given)
+        source.seek(0)
         process = subprocess.Popen(
             arguments,
-            stdin=subprocess.PIPE,
+            stdin=source,
             stdout=subprocess.PIPE,
             stderr=messages,
             cwd=directory,
@@ -61,7 +64,7 @@ def run_limited(
         )
         timed_out = False
         try:
-            output, _ = process.communicate(given, timeout)
+            output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             _kill(process)
             output, _ = process.communicate()
