@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -91,10 +92,12 @@ def _split_functions(source: Source, kernel_names: set[str]) -> list[_Body]:
     bodies: list[_Body] = []
     open_in: dict[str, _Body] = {}
     waiting: dict[str, list[Statement]] = {}
+    sections = {statement.section for statement in source.statements}
+    without_code = {section for section in sections if section.startswith(_DATA_SECTIONS)}
     for statement in source.statements:
         kind = statement.kind
         if kind is Kind.INSTRUCTION or kind is Kind.DATA:
-            if _holds_data(statement.section):
+            if statement.section in without_code:
                 continue
             body = open_in.get(statement.section)
             if body is None:
@@ -104,7 +107,7 @@ def _split_functions(source: Source, kernel_names: set[str]) -> list[_Body]:
                 open_in[statement.section] = body
                 bodies.append(body)
             body.statements.append(statement)
-        elif kind is Kind.LABEL and not _holds_data(statement.section):
+        elif kind is Kind.LABEL and statement.section not in without_code:
             if statement.name in starts:
                 body = _Body(statement.name, statement, labels={statement.name: 0})
                 open_in[statement.section] = body
@@ -122,13 +125,9 @@ def _is_padding(body: _Body) -> bool:
     return not body.labels and all(one.kind is Kind.DATA and one.name in PADDING for one in body.statements)
 
 
-def _holds_data(section: str) -> bool:
-    return section.startswith(_DATA_SECTIONS)
-
-
 def _declared_functions(source: Source) -> set[str]:
     declared = set()
-    for statement in source.statements:
+    for statement in source.besides_instructions:
         if statement.kind is Kind.DIRECTIVE and statement.name == ".type":
             name, _, kind = statement.rest.partition(",")
             if kind.strip().lstrip("@%").strip('"') in ("function", "STT_FUNC"):
@@ -147,9 +146,7 @@ def _build_function(
 ) -> Function:
     wave = _wave_size(target, wave_size, descriptor, metadata)
     isa = isa_for(target, wave)
-    instructions = _without_padding(
-        tuple(_instruction(index, statement, isa) for index, statement in enumerate(body.statements))
-    )
+    instructions = _without_padding(tuple(_instructions(body.statements, isa)))
     blocks = build_blocks(instructions, body.labels)
     return Function(body.name, target, wave, instructions, body.labels, blocks, body.entry, descriptor, metadata)
 
@@ -166,14 +163,19 @@ def _without_padding(instructions: tuple[Instruction, ...]) -> tuple[Instruction
     return instructions[:end] if last is not None and last.classes & Op.TERMINATOR else instructions
 
 
-def _instruction(index: int, statement: Statement, isa: Isa) -> Instruction:
-    if statement.kind is Kind.DATA:
-        reason = "machine words in code; only an assembler and a disassembler can tell what they do"
-        return Instruction(index, statement, None, NotDecoded(statement.text, statement.name, "machine_words", reason))
-    meaning = isa.decode(statement.text)
-    if isinstance(meaning, NotDecoded):
-        return Instruction(index, statement, None, meaning)
-    return Instruction(index, statement, meaning)
+def _instructions(statements: Iterable[Statement], isa: Isa) -> Iterator[Instruction]:
+    decode, data = isa.decode, Kind.DATA
+    for index, statement in enumerate(statements):
+        meaning = _machine_words(statement) if statement.kind is data else decode(statement.text)
+        if isinstance(meaning, NotDecoded):
+            yield Instruction(index, statement, None, meaning)
+        else:
+            yield Instruction(index, statement, meaning)
+
+
+def _machine_words(statement: Statement) -> NotDecoded:
+    reason = "machine words in code; only an assembler and a disassembler can tell what they do"
+    return NotDecoded(statement.text, statement.name, "machine_words", reason)
 
 
 def _module_wave_size(

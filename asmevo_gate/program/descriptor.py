@@ -42,7 +42,7 @@ def parse_descriptors(source: Source, target: Target | None = None) -> dict[str,
     symbols: SymbolValues | None = None
     blocks: dict[str, _Block] = {}
     block: _Block | None = None
-    for statement in source.statements:
+    for statement in source.besides_instructions:
         if statement.kind is not Kind.DIRECTIVE or "amdhsa_" not in statement.name:
             continue
         name = statement.name.lower()

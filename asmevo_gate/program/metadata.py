@@ -56,7 +56,7 @@ def parse_metadata(source: Source) -> Metadata | None:
     """
     openings = [
         statement
-        for statement in source.statements
+        for statement in source.besides_instructions
         if statement.kind is Kind.DIRECTIVE and statement.name == ".amdgpu_metadata"
     ]
     if not openings:

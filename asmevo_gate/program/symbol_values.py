@@ -31,7 +31,7 @@ class SymbolValues:
         self._values: dict[str, int | str] = dict(source.symbols)
         self._assignments = {
             statement.name: statement.rest
-            for statement in source.statements
+            for statement in source.besides_instructions
             if statement.kind is Kind.ASSIGNMENT and statement.name not in source.symbols
         }
         self._functions = _target_functions(target) if target else {}

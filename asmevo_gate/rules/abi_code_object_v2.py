@@ -40,7 +40,7 @@ class CodeObjectV2(Rule):
     def check_file(self, facts: FileFacts) -> Iterable[Violation]:
         """The first directive of each kind."""
         seen = set()
-        for statement in facts.program.source.statements:
+        for statement in facts.program.source.besides_instructions:
             modern = _MODERN.get(statement.name)
             if modern is not None and statement.name not in seen:
                 seen.add(statement.name)

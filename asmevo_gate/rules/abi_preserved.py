@@ -85,5 +85,5 @@ def _is_visible(program: Program, name: str) -> bool:
     """Other files can call it."""
     return any(
         one.name in (".globl", ".global", ".weak") and name in one.rest.replace(",", " ").split()
-        for one in program.source.statements
+        for one in program.source.besides_instructions
     )

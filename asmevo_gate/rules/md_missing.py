@@ -53,7 +53,7 @@ class MissingHalf(Rule):
             return
         named = {kernel.name for kernel in program.metadata.kernels}
         symbols = {kernel.symbol for kernel in program.metadata.kernels}
-        labels = {one.name for one in program.source.statements if one.kind is Kind.LABEL}
+        labels = {one.name for one in program.source.besides_instructions if one.kind is Kind.LABEL}
         described = {one.kernel.name for one in facts.kernels if one.kernel.descriptor is not None}
         for one in facts.kernels:
             kernel = one.kernel

@@ -58,7 +58,7 @@ class TargetId(Rule):
     def check_file(self, facts: FileFacts) -> Iterable[Violation]:
         """The target directive, then the metadata against it."""
         program = facts.program
-        directive = next((one for one in program.source.statements if one.name == ".amdgcn_target"), None)
+        directive = next((one for one in program.source.besides_instructions if one.name == ".amdgcn_target"), None)
         if directive is not None:
             yield from _directive_violations(directive)
         metadata = program.metadata

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import cached_property
 
 import msgspec
 
@@ -70,7 +71,7 @@ class SourceProblem(msgspec.Struct, frozen=True, gc=False):
     frames: tuple[Frame, ...] = ()
 
 
-class Source(msgspec.Struct, frozen=True):
+class Source(msgspec.Struct, frozen=True, dict=True):
     """A parsed file: its exact text, all statements in order of assembly, problems, and defined symbols.
 
     ``symbols`` holds the value that each absolute symbol has at the end of the file.
@@ -83,3 +84,9 @@ class Source(msgspec.Struct, frozen=True):
     problems: tuple[SourceProblem, ...]
     symbols: dict[str, int]
     files: dict[str, str]
+
+    @cached_property
+    def besides_instructions(self) -> tuple[Statement, ...]:
+        """Labels, directives, assignments and data, in order of assembly: the few statements of a large file that say
+        what its instructions are for."""
+        return tuple(one for one in self.statements if one.kind is not Kind.INSTRUCTION)

@@ -44,7 +44,7 @@ class _Code:
 
 def has_machine_words(source: Source) -> bool:
     """Whether code holds data that is more than padding."""
-    return any(one.kind is Kind.DATA and one.name not in _PADDING for one in source.statements)
+    return any(one.kind is Kind.DATA and one.name not in _PADDING for one in source.besides_instructions)
 
 
 def expand_machine_words(source: Source, target: Target, wave_size: int | None) -> Source:

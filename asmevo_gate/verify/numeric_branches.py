@@ -27,7 +27,8 @@ _ANY_BRANCH = re.compile(r"s_(?:c?branch\w*|call_b64|subvector_loop_\w+)\b")
 
 def has_numeric_branches(source: Source) -> bool:
     """Whether an instruction branches by a number."""
-    return any(one.kind is Kind.INSTRUCTION and _BRANCH.match(one.text) for one in source.statements)
+    texts = {one.text for one in source.statements if one.kind is Kind.INSTRUCTION}
+    return any(map(_BRANCH.match, texts))
 
 
 def label_numeric_branches(source: Source, target: Target, wave_size: int | None) -> Source:
