@@ -1,13 +1,16 @@
 """How long a check takes, against LLVM's own assembler and disassembler in the same run.
 
-Usage: python benchmarks/check_speed.py [--write]
+Usage: python -m benchmarks.check_speed [--write]
 
 1. A hook run on a commit without AMDGPU files, in seconds beyond Python's own start.
 2. ``asmevo-gate check --no-cache`` of one kernel of 50,000 instructions, against ``llvm-mc -filetype=obj`` plus
-   ``llvm-objdump -d`` of the same file, each as a whole process; median of the runs. Peak memory of the check.
-3. The same from 1,000 to 100,000 instructions: seconds for each 1,000 instructions must stay level.
+   ``llvm-objdump -d`` of the same file, each as a whole process; median of the runs, which take turns. Peak memory of
+   the check. ``ratio`` is of wall time: the assembler that a check runs works beside it where a second core is free.
+   ``cpu_ratio`` counts the CPU time of all processes, that assembler included.
+3. The same from 1,000 to 100,000 instructions: seconds for each 1,000 instructions must stay level. ``analysis_cpu``
+   are the CPU seconds of all analyses and rules on the program once it is read, in a fresh process.
 
-``--write`` puts the figures in ``benchmarks/results/check_speed.json``.
+``--write`` puts the figures in ``benchmarks/results/check_speed.json`` and draws ``docs/images/check_speed.svg``.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from benchmarks.speed_plot import curves, growth, write
 
 ROOT = Path(__file__).resolve().parent.parent
 GPU = "gfx942"
@@ -54,18 +60,47 @@ def kernel(count: int, seed: int = 1) -> str:
     return "\n".join([*lines, "  .amdhsa_group_segment_fixed_size 4096", ".end_amdhsa_kernel", ""])
 
 
-def seconds(command: list[str], cwd: Path | None = None, allowed: tuple[int, ...] = (0,)) -> float:
-    """Median wall time of a whole process."""
-    times = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        done = subprocess.run(command, cwd=cwd, capture_output=True, check=False)
-        times.append(time.perf_counter() - start)
-        if done.returncode not in allowed:
-            sys.exit(
-                f"{' '.join(command)} gave {done.returncode}: {done.stderr.decode()}{done.stdout.decode()[-2000:]}"
-            )
-    return statistics.median(times)
+class Spent(NamedTuple):
+    """What a whole process took: seconds on the wall, and CPU seconds with those of its children."""
+
+    wall: float
+    cpu: float
+
+
+def spent(command: list[str], cwd: Path | None = None, allowed: tuple[int, ...] = (0,)) -> Spent:
+    """Run a process once."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, cwd=cwd, capture_output=True, check=False)
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in allowed:
+        sys.exit(f"{' '.join(command)} gave {done.returncode}: {done.stderr.decode()}{done.stdout.decode()[-2000:]}")
+    return Spent(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+def in_turn(commands: list[list[str]], cwd: Path | None = None) -> list[Spent]:
+    """The median of each command over the runs; the commands take turns, so that a busy machine slows all alike."""
+    rounds = [[spent(command, cwd) for command in commands] for _ in range(RUNS)]
+    return [
+        Spent(statistics.median(run.wall for run in runs), statistics.median(run.cpu for run in runs))
+        for runs in zip(*rounds, strict=True)
+    ]
+
+
+def analysis_cpu(source: Path) -> float:
+    """CPU seconds of the analyses and rules on a program that has been read, in this process."""
+    from asmevo_gate.gate.file_check import check_program, kernel_metrics, parsed_program
+    from asmevo_gate.isa.targets import find_target
+    from asmevo_gate.rules.registry import all_rules
+    from asmevo_gate.source.options import SourceOptions
+    from asmevo_gate.source.symbols import predefined_symbols
+
+    all_rules()
+    options = SourceOptions(predefined=predefined_symbols(GPU))
+    program = parsed_program(source.name, source.read_text(), find_target(GPU), options)
+    start = time.process_time()
+    for facts in check_program(program).kernels:
+        kernel_metrics(facts)
+    return time.process_time() - start
 
 
 def hook_start(folder: Path) -> dict[str, float]:
@@ -73,8 +108,10 @@ def hook_start(folder: Path) -> dict[str, float]:
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     (folder / "notes.txt").write_text("no kernel here\n")
     subprocess.run(["git", "-C", str(folder), "add", "notes.txt"], check=True)
-    bare = seconds([sys.executable, "-c", "pass"])
-    hook = seconds([sys.executable, "-m", "asmevo_gate", "check"], cwd=folder)
+    bare, hook = (
+        one.wall
+        for one in in_turn([[sys.executable, "-c", "pass"], [sys.executable, "-m", "asmevo_gate", "check"]], folder)
+    )
     return {"python": round(bare, 3), "hook": round(hook, 3), "beyond_python": round(hook - bare, 3)}
 
 
@@ -82,35 +119,48 @@ def check_against_llvm(folder: Path, count: int) -> dict[str, float]:
     """One size: our whole check, LLVM's two tools, and the ratio."""
     source, output = folder / f"k{count}.s", folder / f"k{count}.o"
     source.write_text(kernel(count))
-    command = [sys.executable, "-m", "asmevo_gate", "check", "--no-cache", str(source)]
-    check = seconds(command, cwd=folder)
     target = ["-triple=amdgcn-amd-amdhsa", f"-mcpu={GPU}"]
-    assemble = seconds(["llvm-mc-22", *target, "-filetype=obj", str(source), "-o", str(output)])
-    disassemble = seconds(["llvm-objdump-22", "-d", str(output)])
-    peer = assemble + disassemble
+    check, assemble, disassemble = in_turn(
+        [
+            [sys.executable, "-m", "asmevo_gate", "check", "--no-cache", str(source)],
+            ["llvm-mc-22", *target, "-filetype=obj", str(source), "-o", str(output)],
+            ["llvm-objdump-22", "-d", str(output)],
+        ],
+        folder,
+    )
+    analysis = [sys.executable, "-m", "benchmarks.check_speed", "--analysis", str(source)]
+    alone = subprocess.run(analysis, cwd=ROOT, capture_output=True, check=True)
+    peer = Spent(assemble.wall + disassemble.wall, assemble.cpu + disassemble.cpu)
     return {
-        "instructions": count, "check": round(check, 3), "llvm_mc": round(assemble, 3),
-        "llvm_objdump": round(disassemble, 3), "ratio": round(check / peer, 2),
-        "milliseconds_per_1000": round(1000 * check / (count / 1000), 2),
+        "instructions": count, "check": round(check.wall, 3), "llvm_mc": round(assemble.wall, 3),
+        "llvm_objdump": round(disassemble.wall, 3), "ratio": round(check.wall / peer.wall, 2),
+        "check_cpu": round(check.cpu, 3), "llvm_cpu": round(peer.cpu, 3), "cpu_ratio": round(check.cpu / peer.cpu, 2),
+        "analysis_cpu": round(float(alone.stdout), 3),
+        "milliseconds_per_1000": round(1000 * check.wall / (count / 1000), 2),
     }  # fmt: skip
 
 
 def main() -> int:
     """Measure and print; write the figures on request."""
+    if sys.argv[1:2] == ["--analysis"]:
+        print(analysis_cpu(Path(sys.argv[2])))
+        return 0
     with TemporaryDirectory() as name:
         folder = Path(name)
-        figures = {
+        figures: dict[str, Any] = {
             "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
             "hook_without_amdgpu_files_seconds": hook_start(folder / "repository"),
             "check": [check_against_llvm(folder, count) for count in SIZES],
             "peak_memory_mib": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024,
         }
+    figures["growth_exponents"] = {curve.name: round(growth(curve.points), 3) for curve in curves(figures["check"])}
     text = json.dumps(figures, indent=2)
     print(text)
     if "--write" in sys.argv[1:]:
         results = ROOT / "benchmarks" / "results"
         results.mkdir(exist_ok=True)
         (results / "check_speed.json").write_text(text + "\n")
+        write(figures)
     return 0
 
 
