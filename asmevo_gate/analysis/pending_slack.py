@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from asmevo_gate.analysis.counters import Effect
 from asmevo_gate.analysis.pending_memory import PendingMemory
@@ -46,16 +47,34 @@ def too_strong_waits(memory: PendingMemory) -> tuple[Slack, ...]:
         return ()
     advice = list(_advice(memory))
     known = {race[:4] for race in memory.races_of_graph}
-    while advice:
-        changed = PendingMemory(function, effects=_weakened(memory, [one for one, _ in advice]), below=memory)
+    while advice and not _are_independent(memory, advice):
+        changed = PendingMemory(function, effects=_weakened(memory, [one.slack for one in advice]), below=memory)
         new = {race.producer for race in changed.races_of_graph if race[:4] not in known}
         if not new:
             break
-        kept = [one for one in advice if not (one[0].nothing_pending and _ends_any(changed, one[0], new))]
+        kept = [one for one in advice if not (one.slack.nothing_pending and _ends_any(changed, one.slack, new))]
         if len(kept) == len(advice):
-            kept = [one for one in advice if not one[1] & new]
+            kept = [one for one in advice if not one.kept & new]
         advice = kept if len(kept) < len(advice) else []
-    return tuple(one for one, _ in advice)
+    return tuple(one.slack for one in advice)
+
+
+class _Advice(NamedTuple):
+    """A wait that alone may be weaker: what it would no longer end, and the waits behind it that then do."""
+
+    slack: Slack
+    kept: set[int]
+    ended_by: set[int]
+
+
+def _are_independent(memory: PendingMemory, advice: list[_Advice]) -> bool:
+    """True when each advice holds whatever becomes of the others: no wait that it counts on gets weaker, and nothing
+    that stays in flight changes the order in which other operations end."""
+    weaker = {one.slack.wait.index for one in advice}
+    kept = {event for one in advice for event in one.kept}
+    return all(weaker.isdisjoint(one.ended_by) for one in advice) and not any(
+        event.breaks_order for index in kept for event in memory.effects[index].events
+    )
 
 
 def _ends_any(changed: PendingMemory, one: Slack, producers: set[int]) -> bool:
@@ -90,8 +109,8 @@ class _Onward:
                     self.only_waits[index] = True
 
 
-def _advice(memory: PendingMemory) -> Iterator[tuple[Slack, set[int]]]:
-    """Each wait that alone may be weaker, with the operations that it would no longer end."""
+def _advice(memory: PendingMemory) -> Iterator[_Advice]:
+    """Each wait that alone may be weaker."""
     onward = _Onward(memory)
     clouded = _clouded_blocks(memory)
     raced = {race.track for race in memory.races_of_graph}
@@ -119,12 +138,12 @@ def _advice(memory: PendingMemory) -> Iterator[tuple[Slack, set[int]]]:
 
 def _weakest(
     onward: _Onward, block: Block, index: int, track: int, count: int, state: State
-) -> tuple[tuple[Slack, set[int]] | None, int]:
+) -> tuple[_Advice | None, int]:
     memory = onward.memory
     wait = memory.function.instructions[index]
     counter = memory.model.counters[track]
     if not state.tracks[track]:
-        return (Slack(wait, counter, count, None, True), set()), 1
+        return _Advice(Slack(wait, counter, count, None, True), set(), set()), 1
     ended = {
         event: later for event, later in state.tracks[track].items() if event >= 0 and (count == 0 or later >= count)
     }
@@ -143,7 +162,7 @@ def _weakest(
     if enough is None and not _waits_again(memory, block, index, track):
         return None, steps
     kept = {event for event, later in ended.items() if enough is None or later < enough}
-    return (Slack(wait, counter, count, enough, False), kept), steps
+    return _Advice(Slack(wait, counter, count, enough, False), kept, need.ended_by), steps
 
 
 def _waits_again(memory: PendingMemory, block: Block, index: int, track: int) -> bool:
@@ -161,11 +180,13 @@ def _waits_again(memory: PendingMemory, block: Block, index: int, track: int) ->
 class _Need:
     """Which of the events that a wait ends something behind it needs, were the wait not there for them.
 
-    ``decided``: one of those is among them for which the wait must stay as strong as it is.
+    ``decided``: one of those is among them for which the wait must stay as strong as it is. ``ended_by`` are the waits
+    that end some of the others.
     """
 
     def __init__(self, deciding: set[int]) -> None:
         self.events: set[int] = set()
+        self.ended_by: set[int] = set()
         self.decided = False
         self._deciding = deciding
 
@@ -217,7 +238,10 @@ def _stop(onward: _Onward, walk: Walk, first: int, end: int, need: _Need) -> int
         if onward.ordering[position]:
             return position
         if effect.active or effect.touches & walk.holds or effect.writes & walk.locks:
+            in_flight = walk.size() if onward.only_waits[position] else 0
             walk.step(position, effect, need.report)
+            if walk.size() < in_flight:
+                need.ended_by.add(position)
             if need.decided or walk.nothing_in_flight():
                 return position
     return None

@@ -181,6 +181,10 @@ class Walk:
         """True when no event is left."""
         return not any(self._ordered) and not any(self._stuck)
 
+    def size(self) -> int:
+        """Number of events held."""
+        return sum(map(len, self._ordered)) + sum(map(len, self._stuck))
+
     def in_flight(self) -> set[int]:
         """Instructions whose events may be in flight on some counter."""
         return {event for track in (*self._ordered, *self._stuck) for event in track if event >= 0}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from asmevo_gate.cost.body import Body, own_time
+from asmevo_gate.cost.body import Body, own_times
 from asmevo_gate.cost.explain import Explanation, TimelineEntry
 from asmevo_gate.cost.fingerprint import Fingerprint
 from asmevo_gate.cost.interval import Cycles
@@ -82,10 +82,7 @@ def body_cost(
 ) -> BlockCost:
     """The cost of instructions made ready; see :func:`block_cost`."""
     open_counters = _open_counters(body.timing, pending) if pending and not body.loop else {}
-    low = own_time(body, long_memory=False)
-    high = low
-    if body.varies or open_counters:
-        high = max(low, own_time(body, long_memory=True, pending=open_counters))
+    low, high = own_times(body, open_counters)
     load = Load(low, high, body.use, body.bytes, len(body.steps))
     shared = share(load, body.timing, waves, active_simds)
     return BlockCost(
@@ -94,10 +91,10 @@ def body_cost(
     )  # fmt: skip
 
 
-def _open_counters(timing: Timing, pending: Mapping[str, float]) -> dict[int, list[float]]:
+def _open_counters(timing: Timing, pending: Mapping[str, float]) -> dict[int, tuple[float, ...]]:
     """At worst every counter that may be open is full of operations that were just issued."""
     return {
-        number: [pending[name]] * timing.counter_depth[number]
+        number: (pending[name],) * timing.counter_depth[number]
         for number, name in enumerate(timing.counter_names)
         if name in pending
     }

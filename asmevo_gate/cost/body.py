@@ -18,6 +18,8 @@ _LONG = 128
 """Instructions from which a body fills all queues in one iteration."""
 _WARM_UP = 512
 """Instructions at the end of a loop body that run before its first iteration."""
+_MAX_REMEMBERED = 5_000
+"""Runs of operations whose times a :class:`~asmevo_gate.cost.timing.Timing` remembers at most."""
 _NEARLY = 1e-3
 """Two iterations of a long body that differ by less are a steady state: it can swing by a few clk for ever."""
 
@@ -93,6 +95,25 @@ def _carried(edges: Sequence[Edges]) -> tuple[int, ...]:
                 if producer >= position:
                     found[producer] = None
     return tuple(found)
+
+
+def own_times(body: Body, pending: Mapping[int, Sequence[float]]) -> tuple[float, float]:
+    """Clk of one pass of one wave with the shortest and with the longest memory latencies; see :func:`own_time`.
+
+    Remembered by the operations: the blocks of an unrolled kernel differ in their registers and seldom in their time.
+    """
+    key = (body.loop, body.varies, tuple(body.operations), tuple(sorted(pending.items())))
+    remembered = body.timing.own_times
+    known = remembered.get(key)
+    if known is None:
+        low = own_time(body, long_memory=False)
+        high = low
+        if body.varies or pending:
+            high = max(low, own_time(body, long_memory=True, pending=pending))
+        if len(remembered) >= _MAX_REMEMBERED:
+            remembered.clear()
+        known = remembered[key] = (low, high)
+    return known
 
 
 def own_time(body: Body, *, long_memory: bool, pending: Mapping[int, Sequence[float]] | None = None) -> float:

@@ -96,6 +96,8 @@ class Timing:
         self._pipe = {name: number for number, name in enumerate(self.pipe_names)}
         self._counter = {name: number for number, name in enumerate(self.counter_names)}
         self._classes = classification()
+        self.own_times: dict[object, tuple[float, float]] = {}
+        """What :func:`~asmevo_gate.cost.body.own_times` found, by what it asked."""
         self._memo: dict[str, Step] = {}
         self._by_mnemonic: dict[tuple[str, int, tuple[tuple[str, str], ...]], Step] = {}
         self._matrix: dict[str, list[MatrixRow]] = {}
