@@ -65,7 +65,7 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
-_COLLECT_AFTER = 200_000
+_COLLECT_AFTER = 1_000_000
 """New container objects between two runs of the garbage collector. A check makes millions that live until its end."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,16 +34,20 @@ def arranged(report: Report, root: str) -> Report:
     Lists whose order has a meaning (paths, macro chains, blocks) keep it.
     """
 
+    @cache
+    def relative(path: str) -> str:
+        return relative_path(path, root)
+
     def place(location: Location) -> Location:
-        return msgspec.structs.replace(location, file=relative_path(location.file, root))
+        return msgspec.structs.replace(location, file=relative(location.file))
 
     def unknown(line: Unknown) -> Unknown:
-        return msgspec.structs.replace(line, file=relative_path(line.file, root))
+        return msgspec.structs.replace(line, file=relative(line.file))
 
     def finding(found: Finding) -> Finding:
         return msgspec.structs.replace(
             found,
-            file=relative_path(found.file, root),
+            file=relative(found.file),
             producer=place(found.producer) if found.producer else None,
             path=tuple(place(step) for step in found.path),
             macro=tuple(place(step) for step in found.macro),
@@ -56,7 +61,7 @@ def arranged(report: Report, root: str) -> Report:
         findings=tuple(arranged_findings(map(finding, report.findings))),
         kernels=tuple(
             sorted(
-                (msgspec.structs.replace(k, file=relative_path(k.file, root)) for k in report.kernels),
+                (msgspec.structs.replace(k, file=relative(k.file)) for k in report.kernels),
                 key=lambda kernel: (kernel.file, kernel.name, kernel.gpu),
             )
         ),
@@ -66,7 +71,7 @@ def arranged(report: Report, root: str) -> Report:
         skipped=tuple(sorted(map(unknown, report.skipped), key=_unknown_key)),
         inputs=tuple(
             sorted(
-                (msgspec.structs.replace(i, file=relative_path(i.file, root)) for i in report.inputs),
+                (msgspec.structs.replace(i, file=relative(i.file)) for i in report.inputs),
                 key=lambda entry: (entry.file, entry.sha256),
             )
         ),
