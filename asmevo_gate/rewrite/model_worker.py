@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_ERROR_LEVEL = 3
+_ERROR_LEVEL = 4
 """GGML_LOG_LEVEL_ERROR (ggml.h)."""
 _callbacks: list[object] = []
 """llama.cpp calls them as long as the process lives."""

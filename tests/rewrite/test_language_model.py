@@ -141,7 +141,7 @@ CRASHES = {
     "ctypes.string_at(0)": "ended by signal SIGSEGV",
     "os._exit(3)": "ended with exit code 3",
     "raise ValueError('no such\\n architecture')": "ValueError: no such architecture",
-    "log(3, b'error loading model: tensor is not within the file\\n', None); raise ValueError('Failed')": (
+    "log(4, b'error loading model: tensor is not within the file\\n', None); raise ValueError('Failed')": (
         "error loading model: tensor is not within the file"
     ),
 }

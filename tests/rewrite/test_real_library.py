@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -139,37 +139,33 @@ def test_a_hostile_chat_template_is_one_message(tmp_path: Path, template: str) -
     assert result.after != text, "the others went on"
 
 
-def damaged(path: Path, model: Path) -> dict[str, bytes]:
-    """Files that are no usable model, by what is wrong with them."""
-    whole = model.read_bytes()
-    return {
-        "empty": b"",
-        "text": b"this is text",
-        "magic only": whole[:4],
-        "half a header": whole[:300],
-        "half the weights": whole[: len(whole) // 2],
-        "one byte missing": whole[:-1],
-        "unknown architecture": whole.replace(b"llama", b"lxama"),
-        "unknown version": whole[:4] + b"\xff" + whole[5:],
-        "too many tensors": whole[:8] + b"\xff" * 8 + whole[16:],
-        "bytes": b"GGUF" + bytes(range(256)) * 40,
-    }
+DAMAGE = {
+    "empty": (lambda whole: b"", "is no GGUF file"),
+    "text": (lambda whole: b"this is text", "is no GGUF file"),
+    "magic only": (lambda whole: whole[:4], "cannot be loaded"),
+    "half a header": (lambda whole: whole[:300], "cannot be loaded"),
+    "half the weights": (lambda whole: whole[: len(whole) // 2], "corrupted or incomplete"),
+    "one byte missing": (lambda whole: whole[:-1], "corrupted or incomplete"),
+    "unknown architecture": (lambda whole: whole.replace(b"llama", b"lxama"), "unknown model architecture: 'lxama'"),
+    "unknown version": (lambda whole: whole[:4] + b"\xff" + whole[5:], "cannot be loaded"),
+    "too many tensors": (lambda whole: whole[:8] + b"\xff" * 8 + whole[16:], "cannot be loaded"),
+    "bytes": (lambda whole: b"GGUF" + bytes(range(256)) * 40, "cannot be loaded"),
+}
+"""What is wrong with a file: how it is made of a whole one, and what the message says."""
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["empty", "text", "magic only", "half a header", "half the weights", "one byte missing", "unknown architecture",
-     "unknown version", "too many tensors", "bytes"],
-)  # fmt: skip
-def test_a_damaged_file_is_one_message_and_the_others_go_on(tmp_path: Path, path: Path, kind: str) -> None:
+@pytest.mark.parametrize(("damage", "words"), DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_file_is_one_message_and_the_others_go_on(
+    tmp_path: Path, path: Path, damage: Callable[[bytes], bytes], words: str
+) -> None:
     file = tmp_path / "model.gguf"
-    file.write_bytes(damaged(tmp_path, path)[kind])
+    file.write_bytes(damage(path.read_bytes()))
     lines: list[str] = []
     proposer = ModelProposer(LanguageModel(ModelOptions(file)), lines.append)
     text = kernel(BLOCKS["dead code"][1])
     result = rewritten(text, "gfx90a", (*deterministic_proposers(RewriteOptions()), proposer))
     assert len(lines) == 1, lines
-    assert str(file) in lines[0] and len(lines[0]) < 700
+    assert words in lines[0] and str(file) in lines[0] and len(lines[0]) < 700
     assert result.after != text
 
 
