@@ -159,8 +159,11 @@ def _has_middle(view: FunctionView, edge: Edge) -> bool:
 
 
 def _distance(edge: Edge) -> str:
+    by_grade = isinstance(edge.required, dict)
     required = max(edge.required.values(), default=0) if isinstance(edge.required, dict) else edge.required
-    return f": {counted(required, edge.unit)} between" if edge.kind == "distance" and required else ""
+    if edge.kind != "distance" or not required:
+        return ""
+    return f": {'up to ' if by_grade else ''}{counted(required, edge.unit)} between"
 
 
 def _refusals(refused: Sequence[Refused], situation: Situation) -> Iterator[str]:
