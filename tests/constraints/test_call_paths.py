@@ -43,7 +43,7 @@ def _counted(gpu: str, wave: int) -> list[EdgePair]:
     ]  # fmt: skip
 
 
-_PAIRS = [pair for gpu in ("gfx900", "gfx908", "gfx90a", "gfx942", "gfx950") for pair in _counted(gpu, 64)]
+_PAIRS = [pair for gpu in ("gfx906", "gfx908", "gfx950") for pair in _counted(gpu, 64)]
 
 
 @pytest.mark.parametrize("pair", _PAIRS, ids=str)
