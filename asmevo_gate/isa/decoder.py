@@ -179,7 +179,7 @@ class Isa:
         return Decoded(
             text, tokens.mnemonic, key.base, key.variant, tuple(operands), modifiers, reads, writes, keeps,
             implicit_reads, implicit_writes, found, size, schedule, (), bool(found & Op.CALL),
-            any(indexed for _, _, indexed in _roles(row.roles)),
+            row.roles != row.roles.upper(),
         )  # fmt: skip
 
     def _find(self, key: FormKey) -> FormRow | None:
