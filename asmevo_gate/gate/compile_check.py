@@ -77,14 +77,27 @@ def _write_below(root: Path, path: str, text: str) -> None:
 def assembly_findings(
     source: Source, way: Configuration, result: AssemblyResult, found: Iterable[Finding]
 ) -> tuple[Finding, ...]:
-    """The assembler's errors as findings, without the lines that a rule has reported as an error already."""
+    """The assembler's errors as findings, without the lines that a rule has reported as an error already, and without
+    what only follows from an earlier error."""
     if not isinstance(result, AssemblyErrors):
         return ()
     known = {finding.line for finding in found if finding.severity == "error"}
     lines = source.text.splitlines()
+    first = min((*known, *(message.line for message in result.messages)), default=0)
     return tuple(
-        _finding(source.path, lines, message, way, result) for message in result.messages if message.line not in known
+        _finding(source.path, lines, message, way, result)
+        for message in result.messages
+        if message.line not in known and not (message.line > first and _is_left_over(lines, message))
     )
+
+
+_LEFT_OVER = re.compile(r"\s*\.(?:amdhsa_|end_amdhsa_kernel|end_amd_kernel_code_t)")
+"""Lines of a kernel descriptor: behind an error in it LLVM has left the descriptor, and knows none of them."""
+
+
+def _is_left_over(lines: list[str], message: AssemblyMessage) -> bool:
+    inside = 0 < message.line <= len(lines)
+    return inside and message.text == "unknown directive" and bool(_LEFT_OVER.match(lines[message.line - 1]))
 
 
 def _finding(

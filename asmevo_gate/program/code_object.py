@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from asmevo_gate.errors import GateError, LimitError
 from asmevo_gate.isa.resource_limits import RegisterFile, descriptor_directives, extra_sgprs, has_xnack, resource_limits
 from asmevo_gate.isa.targets import Target, document, find_target
-from asmevo_gate.program import msgpack
+from asmevo_gate.program import compressed_bundle, msgpack
 from asmevo_gate.program.destinations import MachineInstruction, destinations, with_label
 from asmevo_gate.program.elf import ElfFile, read_elf
 
@@ -25,7 +25,6 @@ MAX_BYTES = 1 << 30
 MAX_BUNDLE_ENTRIES = 1024
 
 _BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
-_COMPRESSED_BUNDLE = b"CCOB"
 _ELF = b"\x7fELF"
 _DESCRIPTOR = struct.Struct("<III4xq20xIIIHH4x")
 _METADATA_NOTE = ("AMDGPU", 32)
@@ -63,7 +62,7 @@ class CodeObject:
 
 def is_code_object(data: bytes) -> bool:
     """True when the bytes start like an AMDGPU ELF file or an offload bundle."""
-    if data.startswith((_BUNDLE, _COMPRESSED_BUNDLE)):
+    if data.startswith((_BUNDLE, compressed_bundle.MAGIC)):
         return True
     return data.startswith(_ELF) and data[18:20] == b"\xe0\0"
 
@@ -72,16 +71,14 @@ def read_code_objects(data: bytes, path: str) -> tuple[CodeObject, ...]:
     """Every AMDGPU code object in a file: one in an ELF file, several in a bundle.
 
     Raises:
-        GateError: the file is damaged, compressed, or for a processor that the gate has no data for.
+        GateError: the file is damaged, compressed in a way that cannot be undone here, or for a processor that the gate
+            has no data for.
         LimitError: the file passes a limit.
     """
     if len(data) > MAX_BYTES:
         raise LimitError(f"code object larger than {MAX_BYTES >> 20} MiB", "", path)
-    if data.startswith(_COMPRESSED_BUNDLE):
-        message = "the offload bundle is compressed (CCOB)"
-        raise GateError(
-            message, "unbundle it: clang-offload-bundler --unbundle, or build with --no-offload-compress", path
-        )
+    if data.startswith(compressed_bundle.MAGIC):
+        data = compressed_bundle.uncompressed(data, path)
     if data.startswith(_BUNDLE):
         return tuple(_read_object(part, path, entry) for entry, part in _bundle_entries(data, path) if part)
     return (_read_object(data, path, ""),)

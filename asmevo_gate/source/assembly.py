@@ -280,7 +280,7 @@ class Assembly(MacroDirectives):
         if len(text) > self._limits.text_characters:
             raise LimitError(
                 f"the file has more than {self._limits.text_characters} characters (limit text_characters)",
-                "check generated files before they are joined, or raise the limit in the configuration",
+                "check generated files before they are joined",
                 path,
             )
         self._files[path] = text

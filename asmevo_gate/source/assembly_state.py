@@ -83,7 +83,12 @@ class AssemblyState:
             line = frames[0].place.line if frames else None
             if line is None and top.next and isinstance(top, FileBuffer):
                 line = top.numbers[top.next - 1]
-        return LimitError(message, "raise the limit in the configuration if the file is right", self._path, line)
+        return LimitError(
+            message,
+            "split the file: no kernel needs so much, and the limits keep a hostile file from taking the machine",
+            self._path,
+            line,
+        )
 
     def _push(self, buffer: Buffer) -> None:
         if len(self._buffers) >= self._limits.buffer_depth:

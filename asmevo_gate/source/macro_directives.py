@@ -14,6 +14,9 @@ from asmevo_gate.source.options import SourceOptions
 from asmevo_gate.source.statement import Frame, Place
 
 _REPEAT_OPENINGS = frozenset({".rep", ".rept", ".irp", ".irpc"})
+_PADDING = "s_code_end"
+"""Fills the space that instruction prefetch may read; running into it is an error of its own, however long it is
+(RDNA ISA guides, S_CODE_END)."""
 
 
 class MacroDirectives(AssemblyState):
@@ -97,6 +100,9 @@ class MacroDirectives(AssemblyState):
         try:
             count = self._value(rest)
         except ExpressionError as error:
+            if isinstance(error, UnresolvedError) and _is_padding(body):
+                self._push_rounds(iter([list(body.lines)]), body, Frame(".rept", place), buffer)
+                return
             self._problem(
                 "unknown" if isinstance(error, UnresolvedError) else "error",
                 f"the count '{rest[:80]}' of '.rept' cannot be evaluated: {error}",
@@ -149,3 +155,10 @@ class MacroDirectives(AssemblyState):
             return
         frames = (*buffer.frames, frame)
         self._push(BodyBuffer(rounds, body, frames, self._conditionals.depth))
+
+
+def _is_padding(body: Body) -> bool:
+    """Whether a body is nothing but padding: how often it is repeated (``.rept (256 - (. - start) % 64) / 4``, which
+    only the layout of the code knows) changes no analysis."""
+    lines = [line.strip() for line in body.lines]
+    return all(line == _PADDING for line in lines if line) and any(lines)

@@ -12,8 +12,8 @@ class SourceLimits:
 
     text_characters: int = 32 * 1024 * 1024
     """Characters of one file, and of all included files together."""
-    statements: int = 2_000_000
-    """Statements, and lines of expanded macros and repetitions."""
+    statements: int = 500_000
+    """Statements, and lines of expanded macros and repetitions; five times the largest public kernel."""
     expanded_characters: int = 128 * 1024 * 1024
     """Characters that macro expansion may write."""
     macro_depth: int = 20

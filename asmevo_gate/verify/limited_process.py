@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TIMEOUT_SECONDS = 60.0
-MEMORY_BYTES = 4 << 30
+MEMORY_BYTES = 1 << 30
 FILE_BYTES = 1 << 30
 """Largest file that a program may write: ``.space 100000000000`` must not fill the disk."""
 FILE_TOO_LARGE = -int(getattr(signal, "SIGXFSZ", 25))

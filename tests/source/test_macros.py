@@ -113,3 +113,16 @@ def test_local_labels_of_gnu_as_expand_and_are_reported() -> None:
         ".LL0_top:", "s_nop 1", "s_branch .LL0_top", ".LL1_top:", "s_nop 2", "s_branch .LL1_top",
     ]  # fmt: skip
     assert [p.message for p in source.problems] == ["LLVM's assembler does not know LOCAL"]
+
+
+def test_padding_whose_length_only_the_layout_knows_is_no_problem() -> None:
+    text = "start:\n s_endpgm\n.rept (256 - (. - start) % 64) / 4\n s_code_end\n.endr\n"
+    source = parse_source("k.s", text)
+    assert not source.problems
+    assert [one.text for one in instructions(source)] == ["s_endpgm", "s_code_end"]
+
+
+@pytest.mark.parametrize("body", ["s_nop 0", " s_code_end\n s_nop 0", "", ".long 0"])
+def test_anything_else_repeated_so_is_reported(body: str) -> None:
+    source = parse_source("k.s", f"start:\n.rept (. - start) / 4\n{body}\n.endr\n")
+    assert [problem.severity for problem in source.problems] == ["unknown"]
