@@ -71,9 +71,10 @@ class InfiniteLoop(Rule):
         if endless:
             last = kernel.instructions[kernel.blocks[endless[-1]].end - 1]
             yield _violation(last, "no path leads from here to s_endpgm: the wave never ends", "give the loop an exit")
+        by_itself = EXEC if kernel.has(_is_answered_in_exec) else 0
         for loop in natural_loops(kernel.blocks):
             if loop.header not in endless:
-                yield from _unchanged(kernel, loop, open_ends)
+                yield from _unchanged(kernel, loop, open_ends, by_itself)
 
 
 def _violation(instruction: Instruction, message: str, repair: str, warning: bool = False) -> Violation:
@@ -106,12 +107,13 @@ def _leading_to(kernel: Function, open_ends: set[int]) -> set[int]:
     return found
 
 
-def _unchanged(kernel: Function, loop: Loop, open_ends: set[int]) -> Iterator[Violation]:
-    """The exit branches of a loop, when none of them can come to another decision in a later round."""
+def _unchanged(kernel: Function, loop: Loop, open_ends: set[int], by_itself: int) -> Iterator[Violation]:
+    """The exit branches of a loop, when none of them can come to another decision in a later round. ``by_itself`` are
+    the registers that may change whatever the loop does."""
     if not open_ends.isdisjoint(loop.blocks):
         return
     blocks = [kernel.blocks[number] for number in sorted(loop.blocks)]
-    written = EXEC if kernel.has(_is_answered_in_exec) else 0
+    written = by_itself
     for block in blocks:
         written |= kernel.uses_of_blocks[block.number].writes
     exits = [block for block in blocks if any(number not in loop.blocks for number in block.successors)]
