@@ -45,10 +45,10 @@ def too_strong_waits(memory: PendingMemory) -> tuple[Slack, ...]:
     function = memory.function
     if not function.is_kernel:
         return ()
-    advice = list(_advice(memory))
+    advice = list(single_advice(memory))
     known = {race[:4] for race in memory.races_of_graph}
-    while advice and not _are_independent(memory, advice):
-        changed = PendingMemory(function, effects=_weakened(memory, [one.slack for one in advice]), below=memory)
+    while advice and not are_independent(memory, advice):
+        changed = PendingMemory(function, effects=weakened(memory, [one.slack for one in advice]), below=memory)
         new = {race.producer for race in changed.races_of_graph if race[:4] not in known}
         if not new:
             break
@@ -59,7 +59,7 @@ def too_strong_waits(memory: PendingMemory) -> tuple[Slack, ...]:
     return tuple(one.slack for one in advice)
 
 
-class _Advice(NamedTuple):
+class Advice(NamedTuple):
     """A wait that alone may be weaker: what it would no longer end, and the waits behind it that then do."""
 
     slack: Slack
@@ -67,7 +67,7 @@ class _Advice(NamedTuple):
     ended_by: set[int]
 
 
-def _are_independent(memory: PendingMemory, advice: list[_Advice]) -> bool:
+def are_independent(memory: PendingMemory, advice: list[Advice]) -> bool:
     """True when each advice holds whatever becomes of the others: no wait that it counts on gets weaker, and nothing
     that stays in flight changes the order in which other operations end."""
     weaker = {one.slack.wait.index for one in advice}
@@ -109,7 +109,7 @@ class _Onward:
                     self.only_waits[index] = True
 
 
-def _advice(memory: PendingMemory) -> Iterator[_Advice]:
+def single_advice(memory: PendingMemory) -> Iterator[Advice]:
     """Each wait that alone may be weaker."""
     onward = _Onward(memory)
     clouded = _clouded_blocks(memory)
@@ -138,12 +138,12 @@ def _advice(memory: PendingMemory) -> Iterator[_Advice]:
 
 def _weakest(
     onward: _Onward, block: Block, index: int, track: int, count: int, state: State
-) -> tuple[_Advice | None, int]:
+) -> tuple[Advice | None, int]:
     memory = onward.memory
     wait = memory.function.instructions[index]
     counter = memory.model.counters[track]
     if not state.tracks[track]:
-        return _Advice(Slack(wait, counter, count, None, True), set(), set()), 1
+        return Advice(Slack(wait, counter, count, None, True), set(), set()), 1
     ended = {
         event: later for event, later in state.tracks[track].items() if event >= 0 and (count == 0 or later >= count)
     }
@@ -162,7 +162,7 @@ def _weakest(
     if enough is None and not _waits_again(memory, block, index, track):
         return None, steps
     kept = {event for event, later in ended.items() if enough is None or later < enough}
-    return _Advice(Slack(wait, counter, count, enough, False), kept, need.ended_by), steps
+    return Advice(Slack(wait, counter, count, enough, False), kept, need.ended_by), steps
 
 
 def _waits_again(memory: PendingMemory, block: Block, index: int, track: int) -> bool:
@@ -271,7 +271,7 @@ def _clouded_blocks(memory: PendingMemory) -> set[int]:
     return found
 
 
-def _weakened(memory: PendingMemory, advice: list[Slack]) -> list[Effect]:
+def weakened(memory: PendingMemory, advice: list[Slack]) -> list[Effect]:
     """The effects of the function with all advice followed."""
     effects = list(memory.effects)
     limits = counter_limits(memory.function.target)

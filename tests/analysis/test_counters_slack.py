@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asmevo_gate.analysis import pending_slack
 from asmevo_gate.analysis.pending_memory import PendingMemory, pending_memory
 from asmevo_gate.analysis.pending_slack import Slack, too_strong_waits
 from asmevo_gate.isa.waits import weaker_wait
@@ -87,3 +88,31 @@ def _followed(text: str, memory: PendingMemory, found: tuple[Slack, ...]) -> str
             new = weaker_wait(decoded, function.target, one.counter, one.enough)
             lines[line] = new if new and ";" not in new else "s_nop 0" if not new else lines[line]
     return "\n".join(lines)
+
+
+_ANY_GPU = st.sampled_from(["gfx900", "gfx942", "gfx1030", "gfx1100", "gfx1200", "gfx1250"])
+
+
+def _races(memory: PendingMemory) -> set[tuple[str, int, int, int]]:
+    return {race[:4] for race in memory.races_of_graph}
+
+
+@settings(max_examples=300, deadline=None)
+@given(_ANY_GPU, st.integers(0, 2**32))
+def test_independent_advice_needs_no_trial(gpu: str, seed: int) -> None:
+    memory = pending_memory(kernel(gpu, random_program(gpu, random.Random(seed), 40)))
+    found = list(pending_slack.single_advice(memory))
+    if found and pending_slack.are_independent(memory, found):
+        weaker = pending_slack.weakened(memory, [one.slack for one in found])
+        assert _races(PendingMemory(memory.function, effects=weaker)) <= _races(memory)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_ANY_GPU, st.integers(0, 2**32))
+def test_going_on_from_a_lower_fixed_point_finds_what_a_fresh_start_finds(gpu: str, seed: int) -> None:
+    memory = pending_memory(kernel(gpu, random_program(gpu, random.Random(seed), 40)))
+    found = list(pending_slack.single_advice(memory))
+    if found:
+        weaker = pending_slack.weakened(memory, [one.slack for one in found])
+        fresh = PendingMemory(memory.function, effects=weaker)
+        assert _races(PendingMemory(memory.function, effects=weaker, below=memory)) == _races(fresh)
