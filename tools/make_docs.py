@@ -1,4 +1,5 @@
-"""Write the generated documentation: one page a rule, their index, and the pictures of reports.
+"""Write the generated documentation: one page a rule, their index, the pictures of reports, and the page about LLVM's
+own tests.
 
 Usage: python tools/make_docs.py [--check]
 
@@ -14,6 +15,7 @@ from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import llvm_pairs_page
 from rich.console import Console
 from rich.text import Text
 
@@ -23,6 +25,7 @@ from asmevo_gate.rules.registry import all_rules
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 RULES = DOCS / "rules"
 IMAGES = DOCS / "images"
+LLVM_PAIRS = DOCS / "llvm-test-pairs.md"
 SHOWN = {
     "picture-changes.svg": "002-saxpy-changes.svg",
     "picture-registers.svg": "001-block_sum-registers.svg",
@@ -71,13 +74,16 @@ def _coloured(text: str) -> str:
 def generated() -> dict[Path, str]:
     """Every generated file with its content."""
     rules = {RULES / name: text for name, text in pages().items()}
-    return {**rules, **{IMAGES / name: text for name, text in pictures().items()}}
+    images = {IMAGES / name: text for name, text in pictures().items()}
+    return {**rules, **images, LLVM_PAIRS: llvm_pairs_page.page()}
 
 
 def main() -> int:
     """Write or check the files."""
     made = generated()
-    on_disk = {path: path.read_text() for path in [*RULES.glob("*.md"), *IMAGES.glob("*.svg")] if path.exists()}
+    on_disk = {
+        path: path.read_text() for path in [*RULES.glob("*.md"), *IMAGES.glob("*.svg"), LLVM_PAIRS] if path.exists()
+    }
     stale = sorted(path for path in made.keys() | on_disk.keys() if made.get(path) != on_disk.get(path))
     if "--check" in sys.argv[1:]:
         for path in stale:
