@@ -81,9 +81,8 @@ def generated() -> dict[Path, str]:
 def main() -> int:
     """Write or check the files."""
     made = generated()
-    on_disk = {
-        path: path.read_text() for path in [*RULES.glob("*.md"), *IMAGES.glob("*.svg"), LLVM_PAIRS] if path.exists()
-    }
+    written = {*RULES.glob("*.md"), *made}
+    on_disk = {path: path.read_text() for path in written if path.exists()}
     stale = sorted(path for path in made.keys() | on_disk.keys() if made.get(path) != on_disk.get(path))
     if "--check" in sys.argv[1:]:
         for path in stale:
