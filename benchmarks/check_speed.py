@@ -88,7 +88,7 @@ def in_turn(commands: list[list[str]], cwd: Path | None = None) -> list[Spent]:
 
 
 def analysis_cpu(source: Path) -> float:
-    """CPU seconds of all rules, with the analyses that they ask for, on a program that has been read, in this process."""
+    """CPU seconds of all rules, with the analyses that they ask for, on a program once it is read; in this process."""
     from asmevo_gate.gate.file_check import check_program, parsed_program
     from asmevo_gate.isa.targets import find_target
     from asmevo_gate.rules.registry import all_rules
