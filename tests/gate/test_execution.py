@@ -284,5 +284,5 @@ def test_no_room_for_the_cache_is_a_warning_and_for_a_report_an_error(tmp_path: 
     process = gate(tmp_path, "--no-cache", "--output", "json=report.json", prepare=_no_room)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert b"report.json: cannot write the report" in said
+    assert b"report.json: cannot write report.json" in said
     assert [path.name for path in tmp_path.iterdir() if "report" in path.name] == []
