@@ -60,9 +60,10 @@ def _message(one: WaitViolation) -> str:
 def _found(one: WaitViolation) -> str:
     if one.found is None or one.found_at is None:
         return "and nothing on the way waits for it"
-    return (
-        f"the last wait on the way ({one.counter} {one.found}, line {one.found_at.statement.place.line}) is not enough"
-    )
+    wait = f"the last wait on the way ({one.counter} {one.found}, line {one.found_at.statement.place.line})"
+    if one.found <= one.required:
+        return f"{wait} came when fewer operations had been issued behind it"
+    return f"{wait} is not enough"
 
 
 def _repair(one: WaitViolation, function: Function) -> str:

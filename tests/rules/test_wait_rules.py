@@ -7,8 +7,11 @@ import pytest
 from asmevo_gate.analysis.pending_memory import PendingMemory, pending_memory
 from asmevo_gate.analysis.pending_violations import wait_violations
 from asmevo_gate.errors import LimitError
+from asmevo_gate.gate.file_check import check_text
+from asmevo_gate.isa.targets import find_target
 from asmevo_gate.program.model import Function
 from asmevo_gate.rules.registry import find_rule
+from asmevo_gate.source.options import SourceOptions
 from tests.analysis.written_functions import FIRST_LINE, kernel
 
 
@@ -94,3 +97,20 @@ def test_the_analysis_ends_on_a_graph_of_all_edges() -> None:
 def test_too_much_work_is_an_error_that_says_so() -> None:
     with pytest.raises(LimitError, match="too many memory operations"):
         PendingMemory(complete_graph(20), work_limit=1_000)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (1, "(vmcnt 1, line 3) came when fewer operations had been issued behind it"),
+        (3, "(vmcnt 3, line 3) is not enough"),
+    ],
+)
+def test_a_wait_that_came_too_early_is_told_from_one_that_is_too_weak(count: int, said: str) -> None:
+    text = (
+        "k:\n  global_load_dword v2, v[0:1], off\n  s_waitcnt vmcnt({count})\n  global_load_dword v3, v[0:1], off\n"
+        "  v_mov_b32 v9, v2\n  s_endpgm\n"
+    )
+    checked = check_text("k.s", text.format(count=count), find_target("gfx942"), SourceOptions())
+    (message,) = [one.violation.message for one in checked.violations if one.violation.rule == "wait.vmcnt.raw"]
+    assert message.endswith(said)
