@@ -8,24 +8,34 @@ from functools import cache, lru_cache
 from asmevo_gate.isa import registers
 from asmevo_gate.isa.form_key import DPP_CONTROLS, FormKey, form_key
 from asmevo_gate.isa.instruction import Decoded, NotDecoded, Op, Operand, Role
+from asmevo_gate.isa.joint_check import conflict, dpp_conflict
 from asmevo_gate.isa.matrix_formats import has_matrix_formats, with_format_widths
-from asmevo_gate.isa.operand_check import misfit
+from asmevo_gate.isa.modifier_check import bad_value
+from asmevo_gate.isa.operand_check import element_roles, misfit, widths_of
 from asmevo_gate.isa.operand_text import Slot, Tokens, slot, split
 from asmevo_gate.isa.table import FormRow, Table, load_table
 from asmevo_gate.isa.targets import Target
 
-_ANYWHERE = frozenset(("op_sel", "op_sel_hi", "neg_lo", "neg_hi", "neg", "offset", "cbsz", "abid", "blgp", "clamp"))
-"""Modifiers whose place the assembler checks by opcode, where the table knows only kinds of forms: not refused."""
+_PACKED = Op.VOP3P | Op.MFMA | Op.WMMA
+_ADDRESSED = Op.BUFFER | Op.FLAT | Op.GLOBAL | Op.SCRATCH
+_NOT_REFUSED = (
+    (_PACKED, frozenset(("op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"))),
+    (Op.MFMA, frozenset(("cbsz", "abid", "blgp"))),
+    (_ADDRESSED, frozenset(("offset",))),
+)
+"""Classes -> modifiers whose place the assembler checks by opcode, where the table knows only kinds of forms."""
 _MAX_MEMO = 400_000
 _MOST_OPERANDS = 100_000
 _NARROWED = {"VCC": "vcc_lo", "EXEC": "exec_lo"}
 _LINE_NAMES = {"FLAT_SCR": "flat_scratch"}
 _READ, _WRITE, _KEEP = Role.READ, Role.WRITE, Role.KEEP
-_ROLES = {"-": 0, "D": _WRITE, "U": _READ, "B": _READ | _WRITE, "K": _WRITE | _KEEP, "O": _WRITE | _KEEP}
+_ROLES = {
+    "-": 0, "D": _WRITE, "U": _READ, "B": _READ | _WRITE, "E": _READ | _WRITE, "K": _WRITE | _KEEP, "O": _WRITE | _KEEP,
+}  # fmt: skip
 _RESULTS = frozenset("DBKO")
 _NO_RESULT = frozenset(("null", "off"))
 """Operands that throw a result away."""
-_VARIANT_CLASSES = {"dpp": Op.DPP, "e64_dpp": Op.DPP, "sdwa": Op.SDWA, "vopd": Op.VOPD | Op.VALU}
+_VARIANT_CLASSES = {"dpp": Op.DPP, "e64_dpp": Op.DPP, "bare_dpp": Op.DPP, "sdwa": Op.SDWA, "vopd": Op.VOPD | Op.VALU}
 
 
 class Isa:
@@ -63,7 +73,7 @@ class Isa:
             f"{row.variant or 'plain'}: {len(row.roles)} operands"
             + (f"; {', '.join(sorted(self._table.modifiers[row.modifiers]))}" if row.modifiers else "")
             for row in self._table.mnemonics.get(mnemonic, ())
-            if row.mask & self._bit
+            if row.mask & self._bit and row.variant != "bare_dpp"
         )
 
     def classes(self, mnemonic: str) -> int:
@@ -87,7 +97,13 @@ class Isa:
         if "::" in text:
             return self._decode_dual(text)
         tokens = split(text)
-        return self._decode_one(text, tokens, form_key(tokens.mnemonic, len(tokens.operands), tokens.modifiers))
+        key = form_key(tokens.mnemonic, len(tokens.operands), tokens.modifiers)
+        found = self._decode_one(text, tokens, key)
+        if isinstance(found, NotDecoded) and found.kind == "no_form" and not key.variant and key.base.startswith("v_"):
+            # LLVM's assembler goes on to SDWA when no other encoding fits: v_cndmask_b32 v1, 0, s2.
+            as_sdwa = self._decode_one(text, tokens, key._replace(variant="sdwa"))
+            return found if isinstance(as_sdwa, NotDecoded) else as_sdwa
+        return found
 
     def _decode_dual(self, text: str) -> Decoded | NotDecoded:
         halves: list[Decoded] = []
@@ -124,27 +140,43 @@ class Isa:
             return self._refuse(text, tokens.mnemonic, key)
         table = self._table
         allowed = table.modifiers[row.modifiers]
-        for name in tokens.modifiers:
-            if name not in allowed and name not in _ANYWHERE and not (name.startswith("no") and name[2:] in allowed):
+        classes = table.attributes[row.attributes][0]
+        for name, value in tokens.modifiers.items():
+            if (
+                name not in allowed
+                and not _may_stand(name, classes, key.count)
+                and not (name.startswith("no") and name[2:] in allowed)
+            ):
                 return self._refuse_modifier(text, tokens.mnemonic, key, name)
+            if problem := bad_value(name, value):
+                return NotDecoded(text, tokens.mnemonic, "no_form", problem)
+        if row.wave and row.wave != self.wave_size:
+            reason = f"'{tokens.mnemonic}' exists in wave{row.wave} only on {self.target.name}"
+            return NotDecoded(text, tokens.mnemonic, "no_form", reason)
         if "dim" in allowed and "dim" not in tokens.modifiers:
             return NotDecoded(text, tokens.mnemonic, "no_form", f"'{tokens.mnemonic}' needs dim: on {self.target.name}")
         slots = [slot(operand) for operand in tokens.operands]
-        suffixed = key.variant != "dpp" or tokens.mnemonic.endswith("_dpp")
         expected: Sequence[str] = table.slots[row.slots]
         if has_matrix_formats(key.base):
             expected = with_format_widths(expected, tokens.modifiers)
-        elif "a16" in tokens.modifiers and expected[1].startswith("v "):
+        elif "a16" in tokens.modifiers and len(expected) > 1:
             expected = [expected[0], _with_packed_coordinates(expected[1]), *expected[2:]]
         for operand, one, kinds, letter in zip(tokens.operands, slots, expected, row.roles, strict=True):
             if one.symbolic:
                 reason = f"'{operand}' needs a symbol that the file does not define"
                 return NotDecoded(text, tokens.mnemonic, "symbolic", reason)
-            problem = one.problem or misfit(operand, kinds, self.wave_size, suffixed)
+            problem = one.problem or misfit(operand, kinds, self.wave_size)
+            if not problem and letter == "-" and kinds == "" and one.parts:
+                problem = "no register can stand here"
             if not problem and letter in _RESULTS and not one.parts and operand not in _NO_RESULT:
                 problem = "a result needs a register"
             if problem:
                 return NotDecoded(text, tokens.mnemonic, "no_form", f"'{operand}': {problem}")
+        data_widths = self._data_widths(key) if classes & Op.IMAGE else frozenset()
+        problem = dpp_conflict(tokens.modifiers) if key.variant.endswith("dpp") and slots else ""
+        problem = problem or conflict(key.base, classes, slots, data_widths, tokens.modifiers)
+        if problem:
+            return NotDecoded(text, tokens.mnemonic, "no_form", problem)
         return self._assemble(text, tokens, key, row, slots)
 
     def _assemble(self, text: str, tokens: Tokens, key: FormKey, row: FormRow, slots: list[Slot]) -> Decoded:
@@ -162,6 +194,13 @@ class Isa:
                     role &= ~_KEEP
                 if one.half is not None or (not operands and modifiers and _keeps_a_part(modifiers, len(slots))):
                     role |= _KEEP
+            if letter == "E":
+                for (start, length), its in zip(one.elements, self._element_roles(row, one), strict=True):
+                    mask = ((1 << length) - 1) << start
+                    operands.append(Operand(operand, its, start, length))
+                    reads |= mask if its & _READ else 0
+                    writes |= mask if its & _WRITE else 0
+                continue
             placed, mask = _placed(operand, role, indexed)
             operands += placed
             if role & (_READ | _KEEP):
@@ -177,10 +216,23 @@ class Isa:
             if "lds" in modifiers and found & Op.BUFFER:
                 found |= Op.LDS_DMA
         return Decoded(
-            text, tokens.mnemonic, key.base, key.variant, tuple(operands), modifiers, reads, writes, keeps,
+            text, tokens.mnemonic, key.base, key.variant.removeprefix("bare_"), tuple(operands), modifiers,
+            reads, writes, keeps,
             implicit_reads, implicit_writes, found, size, schedule, (), bool(found & Op.CALL),
             row.roles != row.roles.upper(),
         )  # fmt: skip
+
+    def _data_widths(self, key: FormKey) -> frozenset[int]:
+        """The widths of the first operand in the form without features."""
+        plain = self._find(key._replace(features=""))
+        return widths_of(self._table.slots[plain.slots][0], self.wave_size) if plain and plain.roles else frozenset()
+
+    def _element_roles(self, row: FormRow, one: Slot) -> tuple[int, ...]:
+        """The role of each element of the list of a form; all are read and written when the table has another number
+        of them."""
+        kinds = self._table.slots[row.slots][row.roles.index("E")]
+        roles = tuple(_ROLES[letter] for letter in element_roles(kinds))
+        return roles if len(roles) == len(one.elements) else tuple(_READ | _WRITE for _ in one.elements)
 
     def _find(self, key: FormKey) -> FormRow | None:
         try:
@@ -217,7 +269,8 @@ class Isa:
             return NotDecoded(text, mnemonic, "not_on_target", reason, self._targets(rows))
         same_variant = [row for row in rows if row.variant == key.variant]
         if not any(row.mask & self._bit for row in same_variant):
-            reason = f"'{mnemonic}' has no {key.variant or 'plain'} form on {self.target.name}"
+            variant = key.variant.removeprefix("bare_") or "plain"
+            reason = f"'{mnemonic}' has no {variant} form on {self.target.name}"
             return NotDecoded(text, mnemonic, "no_form", reason, self._targets(same_variant))
         same = [row for row in same_variant if len(row.roles) == key.count and row.features == key.features]
         what = f"{key.count} operands" + (f" and {key.features.replace('+', ', ')}" if key.features else "")
@@ -242,6 +295,10 @@ class Isa:
         return tuple(name for i, name in enumerate(self._table.targets) if mask >> i & 1)
 
 
+def _may_stand(name: str, classes: int, operands: int) -> bool:
+    return operands > 0 and any(classes & concerned and name in names for concerned, names in _NOT_REFUSED)
+
+
 @cache
 def _roles(letters: str) -> tuple[tuple[str, int, bool], ...]:
     """Letter, role of a register, and whether it is indexed, for each operand of a form."""
@@ -261,9 +318,12 @@ def _placed(text: str, role: int, indexed: bool) -> tuple[tuple[Operand, ...], i
 
 
 def _with_packed_coordinates(kinds: str) -> str:
-    """The widths of an image address (``v 3,4``), with those that it has when two coordinates share a register."""
-    letters, _, widths = kinds.rpartition(" ")
+    """The widths of an image address (``v 3,4``), with those that it has when two coordinates share a register. Which
+    lists there are then is not known."""
+    letters, widths = [*kinds.split(" "), ""][:2]
     counts = [int(width) for width in widths.split(",") if width.isdigit()]
+    if not counts:
+        return letters
     return f"{letters} {','.join(map(str, sorted({*counts, *((count + 1) // 2 for count in counts)})))}"
 
 

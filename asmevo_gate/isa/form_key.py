@@ -16,6 +16,7 @@ DPP_CONTROLS = frozenset(
     ]
 )
 """Modifiers that say which lane a DPP instruction reads."""
+DPP_MODIFIERS = DPP_CONTROLS | {"bank_mask", "row_mask", "bound_ctrl", "fi"}
 _MOST_MNEMONICS = 20_000
 _SDWA_MODIFIERS = frozenset(("dst_sel", "dst_unused", "src0_sel", "src1_sel"))
 _FEATURES = ("lds", "lwe", "row_en", "tfe")
@@ -24,7 +25,8 @@ _SELECTING = frozenset((*DPP_CONTROLS, *_SDWA_MODIFIERS, *_FEATURES, "glc", "sc0
 
 
 class FormKey(NamedTuple):
-    """``variant`` is one of ``"" e32 e64 dpp e64_dpp sdwa vopd``; ``features`` a sorted, ``+``-joined part of
+    """``variant`` is one of ``"" e32 e64 dpp e64_dpp bare_dpp sdwa vopd``; ``bare_dpp`` has DPP modifiers behind a
+    mnemonic that leaves the choice of the encoding to the assembler. ``features`` is a sorted, ``+``-joined part of
     ``lds lwe ret row_en tfe`` (modifiers that change what is read and written), or ``x`` / ``y`` for a half of a
     VOPD."""
 
@@ -39,9 +41,9 @@ def form_key(mnemonic: str, count: int, modifiers: dict[str, str]) -> FormKey:
     if modifiers.keys().isdisjoint(_SELECTING):
         return _plain_key(mnemonic, count)
     base, variant = _parts(mnemonic)
-    if variant in ("", "e32", "e64") and mnemonic.startswith("v_"):
+    if not variant and mnemonic.startswith("v_"):
         if not modifiers.keys().isdisjoint(DPP_CONTROLS):
-            variant = "e64_dpp" if variant == "e64" else "dpp"
+            variant = "bare_dpp"
         elif not modifiers.keys().isdisjoint(_SDWA_MODIFIERS):
             variant = "sdwa"
     return FormKey(base, variant, count, _features(modifiers))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from asmevo_gate.isa.operand_text import Slot, slot
 from asmevo_gate.isa.registers import AGPR, SGPR, SPECIAL, SPECIAL_START, VGPR
@@ -14,6 +15,7 @@ _LANE_MASK = frozenset((1, 2))
 _LAST_LOW = 127
 _MOST_REMEMBERED = 100_000
 _BANKS = frozenset("vas")
+_VCC_ONLY = frozenset("c")
 _VCC = ((SPECIAL["vcc_lo"], 2),)
 _VCC_LO = ((SPECIAL["vcc_lo"], 1),)
 _MASK_HALVES = frozenset(SPECIAL[name] for name in ("vcc_lo", "vcc_hi", "exec_lo", "exec_hi"))
@@ -23,33 +25,58 @@ def _or(widths: frozenset[int]) -> str:
     return " or ".join(str(width) for width in sorted(widths))
 
 
+class _Place(NamedTuple):
+    """What may stand in one place, from its text in the table."""
+
+    letters: frozenset[str]
+    widths: frozenset[int]
+    shapes: frozenset[tuple[int, ...]]
+    roles: str
+
+
 @cache
-def _kinds(text: str, wave_size: int) -> tuple[frozenset[str], frozenset[int]]:
-    letters, _, widths = text.rpartition(" ") if " " in text else (text, "", "")
+def _place(text: str, wave_size: int) -> _Place:
+    letters, widths, shapes, roles = [*text.split(" "), "", "", ""][:4]
     found: set[int] = set()
     for entry in filter(None, widths.split(",")):
         width, _, wave = entry.partition("/")
         if not wave or int(wave) == wave_size:
             found.add(int(width))
-    return frozenset(letters), frozenset(found)
+    listed = frozenset(tuple(map(int, shape.split("-"))) for shape in shapes.split(",") if shape)
+    return _Place(frozenset(letters), frozenset(found), listed, roles)
+
+
+def _is_scalar(one: Slot) -> bool:
+    return len(one.parts) == 1 and SGPR.start <= one.parts[0][0] < SGPR.start + SGPR.count
+
+
+def element_roles(kinds: str) -> str:
+    """A role letter for each element of the list that stands in a place of role ``E``."""
+    return _place(kinds, 0).roles
+
+
+def widths_of(kinds: str, wave_size: int) -> frozenset[int]:
+    """The register widths in dwords that a place takes; empty when the table has none."""
+    return _place(kinds, wave_size).widths
 
 
 @lru_cache(_MOST_REMEMBERED)
-def misfit(text: str, kinds: str, wave_size: int, low_only: bool) -> str:
-    """Why an operand text does not fit; empty when it does, or when the table does not know enough to say so.
-
-    ``low_only``: an ``l`` of the kinds counts. It does not when the assembler may choose a longer encoding.
-    """
-    return _misfit(text, slot(text), kinds, wave_size, low_only)
+def misfit(text: str, kinds: str, wave_size: int) -> str:
+    """Why an operand text does not fit; empty when it does, or when the table does not know enough to say so."""
+    return _misfit(text, slot(text), kinds, wave_size)
 
 
-def _misfit(text: str, one: Slot, kinds: str, wave_size: int, low_only: bool) -> str:
-    letters, widths = _kinds(kinds, wave_size)
+def _misfit(text: str, one: Slot, kinds: str, wave_size: int) -> str:
+    letters, widths, shapes, _ = _place(kinds, wave_size)
+    if shapes and len(one.elements) > 1 and tuple(length for _, length in one.elements) not in shapes:
+        return "a list of these registers cannot stand here"
+    if letters == _VCC_ONLY and _is_scalar(one):
+        return "no register but VCC can stand here"
     if widths == _LANE_MASK and "v" not in letters and len(one.parts) == 1 and one.parts[0][0] >= SGPR.start:
         if one.parts[0][1] != wave_size // 32:
             return f"a lane mask has {wave_size // 32} dwords in wave{wave_size}"
         return ""
-    if not letters:
+    if not letters - _VCC_ONLY:
         if widths and widths <= _LANE_MASK and one.parts in (_VCC, _VCC_LO):
             wanted = _VCC if wave_size == 64 else _VCC_LO
             return (
@@ -70,12 +97,12 @@ def _misfit(text: str, one: Slot, kinds: str, wave_size: int, low_only: bool) ->
     if start >= SPECIAL_START:
         return ""
     bank = "v" if start < VGPR.count else "a" if start < AGPR.start + AGPR.count else "s"
+    if bank == "v" and start > _LAST_LOW and ("l" in letters or (one.half is not None and "h" in letters)):
+        return "only v0 to v127 can be named here"
     if not letters & _BANKS:
         return ""
     if bank not in letters and one.half is None:
         return f"a{'n AGPR' if bank == 'a' else ' VGPR' if bank == 'v' else 'n SGPR'} cannot stand here"
-    if low_only and "l" in letters and bank == "v" and start > _LAST_LOW:
-        return "only v0 to v127 can be named here"
     if len(one.parts) == 1 and text[0] != "[" and widths and length not in widths:
         return f"{length} registers where the instruction takes {_or(widths)}"
     if one.half is not None and "." not in letters:

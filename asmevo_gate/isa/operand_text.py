@@ -20,7 +20,8 @@ class Slot(NamedTuple):
     """What the text of one operand names, before the instruction says how it uses it.
 
     ``parts`` are the register intervals ``(start, length)``, one for a plain register, several for a list such as
-    ``[v0, v4]``, none for a number or a label. ``symbolic`` is set when an index or number needs an unknown symbol;
+    ``[v0, v4]``, none for a number or a label. ``elements`` are the intervals of a list as written, where ``parts``
+    joins neighbours. ``symbolic`` is set when an index or number needs an unknown symbol;
     ``problem`` when the text is no operand at all (``v[4:2]``).
     """
 
@@ -29,6 +30,7 @@ class Slot(NamedTuple):
     value: int | float | None = None
     symbolic: bool = False
     problem: str = ""
+    elements: tuple[tuple[int, int], ...] = ()
 
 
 class Tokens(NamedTuple):
@@ -274,6 +276,7 @@ def _numbered(match: re.Match[str]) -> Slot:
 
 def _list(text: str) -> Slot:
     parts: list[tuple[int, int]] = []
+    elements: list[tuple[int, int]] = []
     for element in text[1:-1].split(","):
         one = slot(element)
         if one.symbolic or one.problem:
@@ -281,11 +284,12 @@ def _list(text: str) -> Slot:
         if len(one.parts) != 1:
             return Slot(problem="a register list holds registers only")
         start, length = one.parts[0]
+        elements.append((start, length))
         if parts and parts[-1][0] + parts[-1][1] == start:
             parts[-1] = (parts[-1][0], parts[-1][1] + length)
         else:
             parts.append((start, length))
-    return Slot(tuple(parts))
+    return Slot(tuple(parts), elements=tuple(elements))
 
 
 def _value(text: str) -> Slot:

@@ -16,8 +16,9 @@ class FormRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One form on the targets of ``mask`` (bit *i* is target *i* of the table).
 
     ``roles`` has a letter per operand as written: ``D`` written, ``U`` read, ``B`` both, ``K`` written in part,
-    ``O`` keeps its old value in lanes that DPP leaves out, ``-`` never a register; in lower case when the register
-    that is touched is not the one named. The other fields are positions in the lists of the table.
+    ``O`` keeps its old value in lanes that DPP leaves out, ``E`` a list whose elements have roles of their own, ``-``
+    never a register; in lower case when the register that is touched is not the one named. ``wave`` is the only wave
+    size that has the form, 0 when each has. The other fields are positions in the lists of the table.
     """
 
     variant: str
@@ -28,16 +29,18 @@ class FormRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     attributes: int
     modifiers: int
     slots: int
+    wave: int = 0
 
 
 class Table(msgspec.Struct, frozen=True):
     """The file as it is.
 
     ``implicit``: (written, read) register names. ``attributes``: (class bits, least size in bytes, name of LLVM's
-    scheduling class). ``modifiers``: names that a form takes. ``slots``: per operand the kinds that it takes and
-    the register widths in dwords, as ``"#-sv 1,2"`` (``v a s`` register files, ``#`` inline constant,
-    ``=`` literal, ``-`` ``|`` ``~`` source modifiers neg, abs and sext, ``.`` 16-bit halves, ``l`` v0 to v127 only;
-    ``[`` only as a list, ``8/32`` is a width of wave32 alone).
+    scheduling class). ``modifiers``: names that a form takes. ``slots``: per operand the kinds that it takes, the
+    register widths in dwords, the widths of the elements of a list, and their roles, as ``"#-sv 1,2"`` or
+    ``"[  2-2-3-3-1 UUBBU"`` (``v a s`` register files, ``#`` inline constant, ``=`` literal, ``-`` ``|`` ``~`` source
+    modifiers neg, abs and sext, ``.`` 16-bit halves, ``c`` VCC only, ``l`` v0 to v127 only, ``h`` halves of v0 to v127
+    only; ``[`` only as a list, ``8/32`` is a width of wave32 alone).
     """
 
     schema: str

@@ -299,3 +299,70 @@ def test_lane_modifiers_and_packed_coordinates(target: str, text: str) -> None:
 @pytest.mark.parametrize("text", ["v_permlane16_swap_b32_e32 v0, v1 fi:1", "v_add_f32_e64 v0, v1, v2 bound_ctrl:1"])
 def test_lane_modifiers_are_refused_where_llvm_refuses_them(text: str) -> None:
     assert "takes no modifier" in refused("gfx950", text).reason
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "words"),
+    [
+        ("gfx1100", "v_fmaak_f16 v1.l, v200.l, v2.l, 0x0", "v0 to v127"),
+        ("gfx1200", "v_cmp_ge_u16 v210, v2", "v0 to v127"),
+        ("gfx1200", "v_cmp_u_f16 vcc_lo, v200.l, v2.l", "v0 to v127"),
+        ("gfx1100", "v_swap_b16 v1.l, v200.l", "v0 to v127"),
+        ("gfx1151", "v_add_f16_dpp v1, v200, v2 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf", "v0 to v127"),
+        ("gfx942", "v_add_co_u32 v0, s[0:1], v1, v2 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf", "VCC"),
+        ("gfx1100", "s_waitcnt_vmcnt s8, 0x0", "no register"),
+        ("gfx1010", "image_sample v0, [v1, v2, v[4:5]], s[8:15], s[16:19] dmask:0x1 dim:SQ_RSRC_IMG_2D", "list"),
+        ("gfx1030", "image_msaa_load v[8:11], v[12:14], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D_MSAA", "dmask"),
+        ("gfx1100", "image_gather4 v[8:11], v[12:13], s[8:15], s[16:19] dmask:0x3 dim:SQ_RSRC_IMG_2D", "one channel"),
+        ("gfx942", "v_mfma_f32_32x32x1f32 a[0:31], v0, v1, a[2:33]", "overlaps"),
+        ("gfx942", "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3] cbsz:8", "0 to 7"),
+        ("gfx942", "v_pk_add_f16 v0, v1, v2 op_sel:[-1,0]", "bits"),
+        ("gfx942", "v_pk_add_f16 v0, v1, v2 op_sel:[0,0,0,0,0]", "at most 4"),
+        ("gfx942", "v_add_f32 v0, v1, v2 mul:3", "one of 1, 2, 4"),
+        ("gfx906", "v_cvt_f32_f16_sdwa v1, v2 src0_sel:WORD_2", "one of"),
+        ("gfx942", "v_mov_b32_dpp v0, v1 row_mask:0xf", "one DPP control"),
+        ("gfx1100", "v_mov_b32_dpp v0, v1 dpp8:[0,1,2,3,4,5,6,7] row_mask:0xf", "dpp8 does not go"),
+        ("gfx942", "v_add_f32_e64 v0, v1, v2 src0_sel:WORD_1", "src0_sel"),
+        ("gfx1200", "v_ashrrev_i16_dpp v8, v12, v16 quad_perm:[0,0,0,0] row_mask:0xf bank_mask:0xf", "no dpp form"),
+    ],
+)
+def test_what_no_encoding_holds_is_refused_in_words(target: str, text: str, words: str) -> None:
+    answer = refused(target, text)
+    assert (answer.kind, words in answer.reason) == ("no_form", True), answer.reason
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("gfx1200", "v_cmp_ge_u16 vcc_lo, v210, v2"),
+        ("gfx1100", "v_fmaak_f16 v1.l, v100.l, v2.l, 0x0"),
+        ("gfx1200", "v_add_f16 v1, v200, v2 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf"),
+        ("gfx942", "v_add_co_u32 v0, vcc, v1, v2 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf"),
+        ("gfx942", "v_mfma_f32_32x32x1f32 a[0:31], v0, v1, a[0:31]"),
+        ("gfx942", "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[2:5]"),
+        ("gfx1100", "image_gather4 v[8:11], v[12:13], s[8:15], s[16:19] dmask:0x2 dim:SQ_RSRC_IMG_2D"),
+        ("gfx1030", "image_load v[0:4], v[5:6], s[8:15] dmask:0xf dim:SQ_RSRC_IMG_2D tfe"),
+        ("gfx1100", "v_mov_b32_dpp v0, v1 dpp8:[0,1,2,3,4,5,6,7] fi:1"),
+    ],
+)
+def test_the_neighbour_that_is_encodable_is_decoded(target: str, text: str) -> None:
+    decoded(target, text)
+
+
+def test_what_no_other_encoding_holds_is_taken_as_sdwa() -> None:
+    instruction = decoded("gfx1030", "v_cndmask_b32 v1, 0, s2")
+    assert instruction.variant == "sdwa"
+    assert set_name(instruction.reads) == "s2, vcc_lo, exec_lo"
+    assert refused("gfx1100", "v_cndmask_b32 v1, 0, s2").kind == "no_form"
+
+
+def test_elements_of_an_address_list_have_their_own_roles() -> None:
+    text = "image_bvh8_intersect_ray v[8:17], [v[28:29], v[30:31], v[20:22], v[24:26], v36], s[8:11]"
+    instruction = decoded("gfx1200", text)
+    assert set_name(instruction.writes) == "v[8:17], v[20:22], v[24:26]"
+    assert set_name(instruction.reads) == "v[20:22], v[24:26], v[28:31], v36, s[8:11], exec_lo"
+
+
+def test_dual_issue_exists_in_wave32_only() -> None:
+    text = "v_dual_add_f32 v0, v1, v2 :: v_dual_mul_f32 v3, v4, v5"
+    assert isinstance(isa_for(find_target("gfx1100"), 64).decode(text), NotDecoded)

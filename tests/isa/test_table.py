@@ -30,7 +30,7 @@ def test_the_recorded_version_is_the_hash_of_the_content() -> None:
 
 
 def test_the_table_is_of_this_schema_and_llvm_and_for_every_target(table: Table) -> None:
-    assert table.schema == "asmevo-gate/instructions/3"
+    assert table.schema == "asmevo-gate/instructions/4"
     assert table.llvm.startswith("22.")
     assert tuple(table.targets) == target_names()
 
@@ -41,8 +41,8 @@ def test_every_row_is_complete(table: Table) -> None:
         for row in rows:
             assert 0 < row.mask <= everywhere, base
             assert len(table.slots[row.slots]) == len(row.roles), base
-            assert set(row.roles.upper()) <= set("-DUBKO"), base
-            assert row.variant in ("", "e32", "e64", "dpp", "e64_dpp", "sdwa", "vopd"), base
+            assert set(row.roles.upper()) <= set("-DUBEKO"), base
+            assert row.variant in ("", "e32", "e64", "dpp", "e64_dpp", "bare_dpp", "sdwa", "vopd"), base
             assert row.implicit < len(table.implicit) and row.modifiers < len(table.modifiers), base
             assert row.attributes < len(table.attributes), base
 

@@ -76,6 +76,17 @@ def varied(target: str, texts: Iterable[str], seed: int) -> list[str]:
     return [with_other_registers(text, source) for text in texts]
 
 
+_TAKE_MODIFIERS = ("v_", "buffer_", "tbuffer_", "flat_", "global_", "scratch_", "ds_", "s_load_", "s_buffer_load_")
+
+
+def with_modifiers(target: str, texts: Iterable[str], seed: int) -> list[str]:
+    """The vector and memory instructions among the lines, each with one more modifier of a right or wrong value."""
+    from agreement import with_modifier
+
+    source = random.Random(f"{target} modifiers {seed}")
+    return [with_modifier(text, source) for text in texts if text.startswith(_TAKE_MODIFIERS)]
+
+
 def compare(target: str, wave_size: int, lines: Iterable[str]) -> list[Verdict]:
     """The verdicts of the comparison for one target and wave size."""
     from agreement import Comparison

@@ -18,10 +18,13 @@ from hand_rules import HandRules
 from llvm_program import Assembled, assemble
 
 from asmevo_gate.isa.decoder import Isa, isa_for
+from asmevo_gate.isa.form_key import DPP_CONTROLS
 from asmevo_gate.isa.instruction import Decoded, NotDecoded
+from asmevo_gate.isa.operand_text import split
 from asmevo_gate.isa.registers import M0
 from asmevo_gate.isa.targets import find_target
 
+DATA = Path(__file__).parents[2] / "asmevo_gate/isa/data"
 PARTIAL_WRITES = {
     "sdwa_preserve": "dst_unused:UNUSED_PRESERVE (the default) leaves the unselected bits: LLVM's encoded SDWA "
     "instructions have no operand for the old value",
@@ -47,13 +50,15 @@ class Verdict(NamedTuple):
 
 
 class KnownException(NamedTuple):
-    """An entry of ``exceptions.json``: lines on which the two sides are known to differ, with the reason."""
+    """An entry of ``exceptions.json``: lines on which the two sides are known to differ, with the reason and a line
+    (target, text) that shows it."""
 
     name: str
     kinds: tuple[str, ...]
     error: str
     text: str
     reason: str
+    example: tuple[str, str]
 
     def covers(self, verdict: Verdict) -> bool:
         """True when the verdict is of this exception."""
@@ -66,7 +71,14 @@ def known_exceptions() -> tuple[KnownException, ...]:
     """The entries of the file, in its order."""
     document = json.loads(Path(__file__).with_name("exceptions.json").read_text())
     return tuple(
-        KnownException(row["name"], tuple(row["kinds"]), row["error"], row["text"], row["reason"])
+        KnownException(
+            row["name"],
+            tuple(row["kinds"]),
+            row["error"],
+            row["text"],
+            row["reason"],
+            (row["example"][0], row["example"][1]),
+        )
         for row in document["exceptions"]
     )
 
@@ -155,6 +167,30 @@ class Comparison:
             if self._rules.concerns(rule, ours.base, opcode, self.descriptions):
                 return rule
         return ""
+
+
+_OF_MEMORY = (
+    "offset:0", "offset:16", "glc", "slc", "dlc", "sc0", "sc1", "nt", "scope:SCOPE_DEV",
+    "th:TH_LOAD_NT", "th:TH_STORE_NT",
+)  # fmt: skip
+
+
+def with_modifier(text: str, random_source: random.Random) -> str:
+    """The same instruction with one more modifier, whose value may or may not be one that the encoding can hold."""
+    if not text.startswith("v_"):
+        return text if split(text).modifiers else f"{text} {random_source.choice(_OF_MEMORY)}"
+    document = json.loads((DATA / "modifier_values.json").read_text())
+    name = random_source.choice([*document["ranges"], *document["numbers"], *document["names"], *document["bits"]])
+    modifiers = split(text).modifiers
+    if "::" in text or name in modifiers or (modifiers and not modifiers.keys() & DPP_CONTROLS):
+        return text  # LLVM wants modifiers in the order in which it prints them; the package takes any.
+    if name in document["bits"]:
+        bits = random_source.choices(("0", "1", "-1", "2"), (5, 5, 1, 1), k=random_source.randint(1, 5))
+        return f"{text} {name}:[{','.join(bits)}]"
+    if name in document["names"]:
+        return f"{text} {name}:{random_source.choice([*document['names'][name], 'NOTHING', '0', '7'])}"
+    low, high = document["ranges"].get(name) or (min(document["numbers"][name]), max(document["numbers"][name]))
+    return f"{text} {name}:{random_source.choice((low - 1, low, (low + high) // 2, high, high + 1))}"
 
 
 _REGISTER = re.compile(r"\b([vsa])(?:(\d+)|\[(\d+):(\d+)\])(?!\w)")

@@ -23,6 +23,12 @@ class Form:
         self.letters: list[set[str]] = [set() for _ in range(count)]
         self.low_only: list[bool | None] = [None] * count
         """True when every line had the operand in a class of v0 to v127, None when it was never a register."""
+        self.shapes: list[set[tuple[int, ...]]] = [set() for _ in range(count)]
+        """Per operand the widths of the elements of the lists that stood there."""
+        self.elements: list[str] = [""] * count
+        """Per operand with the role ``E`` the role of each element of its list."""
+        self.waves: set[int] = set()
+        """The wave sizes in which a line was accepted."""
         self.opcodes: set[int] = set()
         self.written: frozenset[str] | None = None
         self.read: frozenset[str] | None = None
@@ -35,6 +41,7 @@ class Form:
         return [
             self.roles, [sorted(w) for w in self.widths], [sorted(x) for x in self.letters], sorted(self.opcodes),
             sorted(self.written or ()), sorted(self.read or ()), sorted(self.modifiers), self.samples, self.low_only,
+            [sorted(shapes) for shapes in self.shapes], self.elements, sorted(self.waves),
         ]  # fmt: skip
 
     @classmethod
@@ -49,6 +56,9 @@ class Form:
             [(number, text) for number, text in row[7]],
         )
         form.low_only = row[8]
+        form.shapes = [{tuple(shape) for shape in shapes} for shapes in row[9]]
+        form.elements = row[10]
+        form.waves = set(row[11])
         form.written, form.read = frozenset(row[4]), frozenset(row[5])
         return form
 
@@ -104,9 +114,11 @@ def _merge(
     form: Form, key: FormKey, roles: list[str], written: frozenset[str], read: frozenset[str], tokens: Tokens,
     wave: int, conflicts: list[str],
 ) -> None:  # fmt: skip
+    form.waves.add(wave)
     for position, role in enumerate(roles):
         if role == "-":
             continue
+        role, form.elements[position] = role[:1], role[1:] or form.elements[position]
         if form.roles[position] not in ("-", role):
             conflicts.append(f"{key} operand {position}: {form.roles[position]} and {role} ({tokens})")
         form.roles[position] = role
@@ -119,15 +131,19 @@ def _merge(
         form.read &= read
     form.modifiers |= tokens.modifiers.keys()
     for position, text in enumerate(tokens.operands):
-        for _, length in slot(text).parts if text[0] != "[" else ():
-            form.widths[position].add((length, wave))
+        one = slot(text)
+        if text[0] != "[":
+            form.widths[position] |= {(length, wave) for _, length in one.parts}
+        elif len(one.elements) > 1:
+            form.shapes[position].add(tuple(length for _, length in one.elements))
 
 
 def roles_of(
     tokens: Tokens, opcode: Opcode, explicit: tuple[int, int]
 ) -> tuple[list[str], frozenset[str], frozenset[str]] | None:
     """Role letters of the operands, and the implicit registers that no operand shows; ``None`` when registers of two
-    operands overlap, so that it cannot be told which is which."""
+    operands overlap, so that it cannot be told which is which. A list whose elements have different roles is ``E``
+    followed by a letter for each."""
     masks = [mask_of(slot(text)) for text in tokens.operands]
     written, read = explicit
     seen = 0
@@ -137,15 +153,23 @@ def roles_of(
         seen |= mask
     implicit_written, implicit_read = list(opcode.implicit_defs), list(opcode.implicit_uses)
     roles: list[str] = []
-    for mask in masks:
+    for text, mask in zip(tokens.operands, masks, strict=True):
         if not mask:
             roles.append("-")
             continue
-        role = "B" if mask & written and mask & read else "D" if mask & written else "U" if mask & read else ""
+        elements = [_role(((1 << length) - 1) << start, written, read) for start, length in slot(text).elements]
+        if len(set(elements)) > 1 and all(elements):
+            roles.append("E" + "".join(elements))
+            continue
+        role = _role(mask, written, read)
         if not role:
             role = _implicit_role(mask, implicit_written, implicit_read)
         roles.append(role or "-")
     return roles, frozenset(implicit_written), frozenset(implicit_read)
+
+
+def _role(mask: int, written: int, read: int) -> str:
+    return "B" if mask & written and mask & read else "D" if mask & written else "U" if mask & read else ""
 
 
 def _implicit_role(mask: int, written: list[str], read: list[str]) -> str:

@@ -43,7 +43,7 @@ GENERATIONS = (
     "gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030", "gfx1100", "gfx1200", "gfx1250",
 )  # fmt: skip
 """Targets whose texts are the candidates for all: gfx1151 and gfx1201 have no text that none of these has."""
-SCHEMA = "asmevo-gate/instructions/3"
+SCHEMA = "asmevo-gate/instructions/4"
 _SOURCES = [
     *(Path(__file__).with_name(name).read_bytes() for name in ("forms.py", "probes.py", "llvm_tables.cpp")),
     *((ROOT / "asmevo_gate/isa" / name).read_bytes() for name in ("form_key.py", "operand_text.py")),
@@ -102,6 +102,15 @@ def forms_of(program: Path, target: str, candidates: list[str], description: dic
     return forms
 
 
+def _without_suffix(line: str) -> str:
+    return form_key(line.partition(" ")[0], 0, {}).base
+
+
+def _depends_on_wave(line: str) -> bool:
+    """Whether the wave size may decide what the operands are: lane masks, matrices, and loads that transpose."""
+    return line.startswith("v_") or "_load_tr" in line.partition(" ")[0]
+
+
 def _fingerprint(candidates: list[str]) -> str:
     digest = hashlib.sha256("\n".join(candidates).encode())
     for source in _SOURCES:
@@ -114,7 +123,7 @@ def _find_forms(program: Path, target: str, candidates: list[str], description: 
     forms: dict[FormKey, Form] = {}
     conflicts: list[str] = []
     for machine, wave in machines(target).items():
-        lines = candidates if machine == target else [line for line in candidates if line.startswith("v_")]
+        lines = candidates if machine == target else [line for line in candidates if _depends_on_wave(line)]
         for text, assembled in assemble(program, machine, _supported(program, machine, lines)):
             if not assembled.error:
                 add_sample(forms, text, assembled, descriptions, wave, conflicts)
@@ -201,24 +210,40 @@ def rows_of(
         if key.base in half_results and roles[:1] in ("D", "O") and rules.keeps_high_half(target):
             roles = "K" + roles[1:]
         taken, letters_of = _as_encoded(key, form, forms)
+        # The result of a comparison, also where lines of one wave size only were tried.
+        waves = find_target(target).wave_sizes
+        compares = key.base.startswith("v_cmp_") and roles[:1] in ("D", "O")
+        lane_mask = ["1", "2"] if compares and len(waves) > 1 else []
         slots = tuple(
-            f"{''.join(sorted(letters))} {','.join(_widths(widths, target, classes))}".rstrip()
-            for letters, widths in zip(letters_of, form.widths, strict=True)
+            _slot_text(
+                letters, (not position and lane_mask) or _widths(form, position, target, classes), form, position
+            )
+            for position, letters in enumerate(letters_of)
         )
+        # The other encodings exist in each wave size, with other lane masks.
+        only_wave = next(iter(form.waves)) if key.variant == "vopd" and len(form.waves) < len(waves) else 0
         rows[key] = (
             roles, (tuple(sorted(written)), tuple(sorted(read))), (classes, size, schedule),
-            tuple(sorted(taken)), slots,
+            tuple(sorted(taken)), slots, only_wave,
         )  # fmt: skip
     return rows
 
 
-def _widths(seen: set[tuple[int, int]], target: str, classes: int) -> list[str]:
-    """Widths in dwords; a matrix operand whose width depends on the wave size has it behind a slash."""
+def _slot_text(letters: set[str], widths: list[str], form: Form, position: int) -> str:
+    shapes = ",".join("-".join(map(str, shape)) for shape in sorted(form.shapes[position]))
+    return f"{''.join(sorted(letters))} {','.join(widths)} {shapes} {form.elements[position]}".rstrip()
+
+
+def _widths(form: Form, position: int, target: str, classes: int) -> list[str]:
+    """Widths in dwords; a vector operand whose width depends on the wave size has it behind a slash."""
     waves = find_target(target).wave_sizes
+    seen = form.widths[position]
+    by_wave = [{length for length, wave in seen if wave == one} for one in waves]
+    apart = all(by_wave) and not set.intersection(*by_wave) and "v" in form.letters[position]
     found: list[str] = []
     for length in sorted({length for length, _ in seen}):
         only = [wave for wave in waves if (length, wave) in seen]
-        tied = classes & Op.WMMA and len(only) < len(waves)
+        tied = (classes & Op.WMMA or apart) and len(only) < len(waves)
         found += [f"{length}/{wave}" for wave in only] if tied else [str(length)]
     return found
 
@@ -227,8 +252,9 @@ def _as_encoded(key: FormKey, form: Form, forms: dict[FormKey, Form]) -> tuple[s
     """Modifiers and operand kinds of a form. A bare mnemonic takes what its encodings take together: a modifier
     tried on a bare line shows only that one of the mnemonics of its kind has an encoding with that modifier."""
     letters = [set(kinds) for kinds in form.letters]
+    encodings = _encodings(key, forms)
     for kinds, low in zip(letters, form.low_only, strict=True):
-        if low and (key.variant in ("e32", "dpp") or (not key.variant and key._replace(variant="e64") not in forms)):
+        if low and (key.variant in ("e32", "dpp") or (key.variant in _BARE and not encodings)):
             kinds.add("l")
     for _, text in form.samples:
         if "::" not in text:
@@ -237,17 +263,39 @@ def _as_encoded(key: FormKey, form: Form, forms: dict[FormKey, Form]) -> tuple[s
                     kinds.add("[")
                 if kinds and slot(operand).value is not None:
                     kinds.add("#")
-    if key.variant or not key.base.startswith("v_"):
-        return form.modifiers, letters
-    encodings = [forms[other] for other in (key._replace(variant=v) for v in ("e32", "e64")) if other in forms]
+    for position, kinds in enumerate(letters):
+        if not kinds and key.base.startswith("v_") and _always_vcc(form, position):
+            kinds.add("c")
     if not encodings:
         return form.modifiers, letters
-    modifiers = {name for encoding in encodings for name in encoding.modifiers}
+    taken = [_as_encoded(other, forms[other], forms) for other in encodings]
+    modifiers = {name for names, _ in taken for name in names}
     for position in range(key.count):
-        letters[position] = {letter for encoding in encodings for letter in encoding.letters[position]} | (
-            letters[position] & {".", "#"}
-        )
+        of_each = [kinds[position] for _, kinds in taken]
+        joined = set().union(*of_each) | (letters[position] & {".", "#"})
+        joined -= {"l", "c"} if any(kinds - {"c"} for kinds in of_each) else {"l"}
+        if all("l" in kinds for kinds in of_each):
+            joined.add("l")
+        elif (halves := [kinds for kinds in of_each if "." in kinds]) and all("l" in kinds for kinds in halves):
+            joined.add("h")
+        letters[position] = joined
     return modifiers, letters
+
+
+def _always_vcc(form: Form, position: int) -> bool:
+    texts = [text for _, text in form.samples if "::" not in text]
+    return bool(texts) and all(split(text).operands[position] in ("vcc", "vcc_lo") for text in texts)
+
+
+_BARE = {"": ("e32", "e64"), "bare_dpp": ("dpp", "e64_dpp")}
+"""Variants of a mnemonic without suffix -> the encodings that the assembler chooses from."""
+
+
+def _encodings(key: FormKey, forms: dict[FormKey, Form]) -> list[FormKey]:
+    """The forms that a vector mnemonic without suffix stands for."""
+    if not key.base.startswith("v_"):
+        return []
+    return [other for other in (key._replace(variant=name) for name in _BARE.get(key.variant, ())) if other in forms]
 
 
 class _Interned:
@@ -271,19 +319,12 @@ def document_of(llvm: str, rows: dict[str, dict[FormKey, Any]]) -> dict[str, Any
             merged[key, content] |= 1 << number
     implicit, attributes, modifiers, slots = _Interned(), _Interned(), _Interned(), _Interned()
     mnemonics: dict[str, list[Any]] = defaultdict(list)
-    for (key, (roles, touched, attribute, names, kinds)), mask in sorted(merged.items()):
-        mnemonics[key.base].append(
-            [
-                key.variant,
-                key.features,
-                mask,
-                roles,
-                implicit(touched),
-                attributes(attribute),
-                modifiers(names),
-                slots(kinds),
-            ]
-        )
+    for (key, (roles, touched, attribute, names, kinds, only_wave)), mask in sorted(merged.items()):
+        row = [
+            key.variant, key.features, mask, roles, implicit(touched), attributes(attribute), modifiers(names),
+            slots(kinds),
+        ]  # fmt: skip
+        mnemonics[key.base].append([*row, only_wave] if only_wave else row)
     document = {
         "schema": SCHEMA,
         "version": "",
@@ -327,9 +368,12 @@ def main() -> int:
         for accepted in pool.map(accepted_texts, [program] * len(GENERATIONS), GENERATIONS):
             texts |= dict.fromkeys(accepted)
         shapes = one_of_each_shape(texts)
+        lines = list(derived(shapes))
+        printed = {_without_suffix(line) for line in shapes}
+        renamed = [line for line in lines if _without_suffix(line) not in printed]
         candidates = [
-            *derived(shapes),
-            *lane_mask_spellings(shapes),
+            *lines,
+            *lane_mask_spellings([*shapes, *renamed]),
             *vopd_lines([o.name for o in descriptions.opcodes]),
         ]
         print(f"{len(texts)} texts, {len(shapes)} shapes, {len(candidates)} candidate lines", file=sys.stderr)

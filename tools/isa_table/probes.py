@@ -43,7 +43,7 @@ def _arrays(count: int) -> Iterator[tuple[str, str]]:
     """Array modifiers for as many elements as there may be sources."""
     for length in {max(count - 1, 1), count}:
         for name in ARRAYS:
-            for bits in ("0" * length, "0" * (length - 1) + "1", "1" + "0" * (length - 1)):
+            for bits in ("0" * length, "0" * (length - 1) + "1", "1" + "0" * (length - 1), "1" * length):
                 yield name, f"{name}:[{','.join(bits)}]"
 
 
@@ -114,7 +114,7 @@ def _modifier_probes(kind: Kind, number: int, key: FormKey, text: str) -> Iterat
     tokens = split(text)
     if key.base.startswith("v_"):
         candidates = [*VECTOR, *_arrays(len(tokens.operands))]
-        if key.variant in ("dpp", "e64_dpp"):
+        if key.variant.endswith("dpp"):
             yield from _dpp_probes(kind, number, key, text)
             if "dpp8" not in tokens.modifiers:
                 candidates += DPP_MASKS

@@ -20,9 +20,12 @@ EXTRA_LINES = (
     "v_dot2_f32_f16 v8, v12, v16, v20", "v_dot2_f32_f16_e64 v8, v12, v16, v20", "v_dot2_f32_bf16 v8, v12, v16, v20",
     "v_dot2_i32_i16 v8, v12, v16, v20", "v_dot2_u32_u16 v8, v12, v16, v20",
     "v_dot4_i32_i8 v8, v12, v16, v20", "v_dot8_i32_i4 v8, v12, v16, v20",
+    "global_load_tr_b64 v8, v12, s[16:17]", "global_load_tr_b64 v8, v[12:13], off",
+    "global_load_tr_b128 v[8:9], v12, s[16:17]", "global_load_tr_b128 v[8:9], v[12:13], off",
     "exp mrt0 v8, v12, v16, v20", "exp mrt0 v8, v12, off, off", "exp null off, off, off, off",
 )  # fmt: skip
-"""Lines that the printed text of an opcode does not lead to: two scalar registers, an operand that must be null."""
+"""Lines that the printed text of an opcode does not lead to: two scalar registers, an operand that must be null, a
+width of wave64."""
 _SUFFIX = re.compile(r"_(?:e64_dpp|e32|e64|dpp|sdwa)$")
 ALIAS_RULES = (
     ("dwordx2", "b64"), ("dwordx3", "b96"), ("dwordx4", "b128"), ("dwordx8", "b256"), ("dwordx16", "b512"),
@@ -102,13 +105,14 @@ def lane_mask_spellings(lines: list[str]) -> Iterator[str]:
     seen: set[tuple[str, int]] = set()
     for line in lines:
         mnemonic = line.partition(" ")[0]
-        if not mnemonic.startswith(("v_cmp", "v_add", "v_sub", "v_cndmask", "v_div_fmas", "v_div_scale")):
+        if not mnemonic.startswith(("v_cmp", "v_add", "v_sub", "v_cndmask", "v_div_", "v_mad_")):
             continue
         tokens = split(line)
         if (mnemonic, len(tokens.operands)) in seen:
             continue
         seen.add((mnemonic, len(tokens.operands)))
-        heads = dict.fromkeys((mnemonic, _SUFFIX.sub("", mnemonic)))
+        bare = _SUFFIX.sub("", mnemonic)
+        heads = dict.fromkeys((mnemonic, bare, f"{bare}_e64"))
         tail = " ".join(f"{key}:{value}" if value else key for key, value in tokens.modifiers.items())
         operands = tokens.operands
         for mask, other in (("vcc", "vcc"), ("vcc_lo", "vcc_lo"), ("s20", "s24"), ("s[20:21]", "s[24:25]")):
