@@ -99,7 +99,7 @@ class _Compiler:
             found[f"{name}+"] = self._op("Add", found[name], values)
         # Distances with the segments far apart, so that one comparison tells near and in the same segment.
         apart = self._op("Mul", "segment", self._constant(np.int64(FAR)))
-        for unit in {group.unit for group in self._plan.groups}:
+        for unit in sorted({group.unit for group in self._plan.groups}):
             for suffix in ("", "+"):
                 found[f"apart {unit}{suffix}"] = self._op("Add", found[f"unit {unit}{suffix}"], apart)
         return found

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -97,3 +100,21 @@ def test_the_shipped_model_of_each_target_is_that_of_its_data(gpu: str) -> None:
     assert graph_digest(graph).encode() in shipped.read_bytes(), (
         "compile again: python -m asmevo_gate.constraints.compile_onnx constraints/compiled"
     )
+
+
+def test_a_graph_compiles_to_the_same_bytes_in_every_process() -> None:
+    program = (
+        "import hashlib; from asmevo_gate.constraints.compile_onnx import compile_graph\n"
+        "from asmevo_gate.constraints.files import graph_for; from asmevo_gate.isa.targets import find_target\n"
+        "print(hashlib.sha256(compile_graph(graph_for(find_target('gfx1250')))).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in ("1", "2", "3", "4")
+    }
+    assert len(digests) == 1

@@ -194,7 +194,7 @@ def test_a_file_that_takes_too_long_is_named_and_the_others_are_checked(
 
 def test_a_file_that_takes_too_long_ends_in_a_process_too(tmp_path: Path) -> None:
     write_kernels(tmp_path, 2)
-    many = ".rept 1900000\n  v_add_u32_e32 v1, v1, v1\n.endr"
+    many = ".rept 490000\n  v_add_u32_e32 v1, v1, v1\n.endr"
     (tmp_path / "long.s").write_text(kernel("long", 0, body=many))
     check_timed_out(named(tmp_path, Execution(jobs=2, seconds=8)))
 
