@@ -12,6 +12,7 @@ from asmevo_gate.errors import GateError
 from asmevo_gate.gate.result import Metrics, Unknown
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.program.builder import build_program
+from asmevo_gate.program.calls import CallTargets
 from asmevo_gate.program.control_flow import RETURN
 from asmevo_gate.program.model import Program
 from asmevo_gate.rules.facts import FileFacts, KernelFacts
@@ -74,8 +75,9 @@ def check_program(
 ) -> CheckedProgram:
     """Run every rule over a program that was read already."""
     base_kernels = {facts.kernel.name: facts for facts in base.kernels} if base else {}
+    targets = CallTargets(program.functions)
     kernels = tuple(
-        KernelFacts(program, function, base_kernels.get(function.name), constraints, profiles)
+        KernelFacts(program, function, base_kernels.get(function.name), constraints, profiles, targets)
         for function in program.functions
     )
     rules = [rule for rule in all_rules() if rule_filter is None or rule_filter(rule)]

@@ -2,12 +2,14 @@
 through the result is a path of the program.
 
 Followed are ``s_call_b64`` to a symbol of the file and ``s_swappc_b64`` through an address that is computed from
-``s_getpc_b64`` right before it. A callee that calls itself, and code beyond :data:`MOST_INSTRUCTIONS`, is not followed.
+``s_getpc_b64`` right before it. A callee that calls itself, and what is beyond :data:`MOST_INSTRUCTIONS`,
+:data:`MOST_COPIES` or :data:`MOST_DEPTH`, is not followed: a short file can name calls without end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -19,7 +21,13 @@ from asmevo_gate.program.model import Block, Function, Instruction
 
 MOST_INSTRUCTIONS = 20_000
 """Instructions that are put into one function at most."""
+MOST_COPIES = 256
+"""Copies of callees that are put into one function at most."""
+MOST_DEPTH = 16
+"""Calls inside of each other that are followed at most."""
 _CALLER = 0
+_OUTSIDE = 1 << 40
+"""Places from here on are other functions of the file, by number; below are instructions of the function at hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,35 +54,54 @@ class LinkedFunction:
     unresolved: tuple[tuple[int, str], ...]
 
 
-def callees(function: Function, functions: Mapping[str, Function]) -> dict[int, Callee | str]:
-    """For each call of a function, by index: where it goes, or why that is not known."""
-    calls = _calls(function)
-    if not calls:
-        return {}
-    others = [name for name in functions if name not in function.labels]
-    outside = len(function.instructions) + 1
-    places = {**function.labels, **{name: outside + number for number, name in enumerate(others)}}
-    long_branches = LongBranches(function.instructions, places)
-    found: dict[int, Callee | str] = {}
-    for call in calls:
-        assert call.decoded is not None
-        name = call.decoded.operands[-1].text.strip()
-        place = long_branches.target(call.index) if call.decoded.of(Op.INDIRECT) else places.get(name)
-        if place is None:
-            found[call.index] = f"the target of {call.decoded.base} is not known in this file"
-        elif place >= outside:
-            found[call.index] = Callee(functions[others[place - outside]], 0)
-        else:
-            block = next((one.number for one in function.blocks if one.first == place), None)
-            found[call.index] = "it leads behind the end" if block is None else Callee(function, block)
-    return found
+class CallTargets:
+    """Where the calls of the functions of one file go. Each function is looked at once, however often it is called."""
+
+    def __init__(self, functions: Sequence[Function]) -> None:
+        self._functions = functions
+        self._places = {function.name: _OUTSIDE + number for number, function in enumerate(functions)}
+        self._callees: dict[str, dict[int, Callee | str]] = {}
+        self._blocks: dict[tuple[str, int], tuple[int, ...]] = {}
+
+    def callees(self, function: Function) -> dict[int, Callee | str]:
+        """For each call of a function, by index: where it goes, or why that is not known."""
+        if function.name not in self._callees:
+            self._callees[function.name] = self._found(function)
+        return self._callees[function.name]
+
+    def blocks(self, callee: Callee) -> tuple[int, ...]:
+        """The numbers of the blocks that a callee runs, its entry first."""
+        key = (callee.function.name, callee.entry)
+        if key not in self._blocks:
+            self._blocks[key] = _reached(callee.function, callee.entry)
+        return self._blocks[key]
+
+    def _found(self, function: Function) -> dict[int, Callee | str]:
+        calls = _calls(function)
+        if not calls:
+            return {}
+        places = ChainMap(function.labels, self._places)
+        long_branches = LongBranches(function.instructions, places)
+        found: dict[int, Callee | str] = {}
+        for call in calls:
+            assert call.decoded is not None
+            name = call.decoded.operands[-1].text.strip()
+            place = long_branches.target(call.index) if call.decoded.of(Op.INDIRECT) else places.get(name)
+            if place is None:
+                found[call.index] = f"the target of {call.decoded.base} is not known in this file"
+            elif place >= _OUTSIDE:
+                found[call.index] = Callee(self._functions[place - _OUTSIDE], 0)
+            else:
+                block = next((one.number for one in function.blocks if one.first == place), None)
+                found[call.index] = "it leads behind the end" if block is None else Callee(function, block)
+        return found
 
 
-def linked_function(function: Function, functions: Mapping[str, Function]) -> LinkedFunction:
+def linked_function(function: Function, targets: CallTargets) -> LinkedFunction:
     """The function with a copy of every callee that is known, and of their callees."""
     if not _calls(function):
         return LinkedFunction(function, (_CALLER,) * len(function.blocks), frozenset(), ())
-    return _Linker(functions).link(function)
+    return _Linker(targets).link(function)
 
 
 def _calls(function: Function) -> list[Instruction]:
@@ -86,8 +113,8 @@ def _calls(function: Function) -> list[Instruction]:
 class _Linker:
     """Puts copies of callees behind a function."""
 
-    def __init__(self, functions: Mapping[str, Function]) -> None:
-        self._functions = functions
+    def __init__(self, targets: CallTargets) -> None:
+        self._targets = targets
         self._instructions: list[Instruction] = []
         self._blocks: list[Block] = []
         self._copy_of: list[int] = []
@@ -123,9 +150,8 @@ class _Linker:
                 )
             )
             self._copy_of.append(copy)
-        targets = callees(function, self._functions) if calls else {}
         for original, index, block_number in calls:
-            self._follow(targets[original], index, block_number, stack)
+            self._follow(self._targets.callees(function)[original], index, block_number, stack)
         return first_block
 
     def _follow(self, target: Callee | str, index: int, block_number: int, stack: tuple[tuple[str, int], ...]) -> None:
@@ -134,10 +160,14 @@ class _Linker:
             self._unresolved.append((index, target))
             return
         key = (target.function.name, target.entry)
-        numbers = _reached(target.function, target.entry)
+        numbers = self._targets.blocks(target)
         size = sum(target.function.blocks[one].end - target.function.blocks[one].first for one in numbers)
         if key in stack:
             self._unresolved.append((index, "the called code calls itself"))
+        elif len(stack) >= MOST_DEPTH:
+            self._unresolved.append((index, f"it is more than {MOST_DEPTH} calls deep"))
+        elif self._copies >= MOST_COPIES:
+            self._unresolved.append((index, f"{MOST_COPIES} calls are followed already"))
         elif len(self._instructions) + size > MOST_INSTRUCTIONS:
             self._unresolved.append((index, f"the called code makes more than {MOST_INSTRUCTIONS} instructions"))
         else:
@@ -165,9 +195,13 @@ class _Linker:
 
 def _reached(function: Function, entry: int) -> tuple[int, ...]:
     """The blocks that an entry leads to, itself first."""
-    reached = [entry]
-    for number in reached:
-        reached += [one for one in function.blocks[number].successors if one not in reached]
+    reached = {entry: None}
+    pending = [entry]
+    while pending:
+        for successor in function.blocks[pending.pop()].successors:
+            if successor not in reached:
+                reached[successor] = None
+                pending.append(successor)
     return tuple(reached)
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 
 from asmevo_gate.isa.instruction import Decoded, Op, Operand
 from asmevo_gate.program.model import Instruction
@@ -37,7 +38,7 @@ _Value = tuple[str, str]
 class LongBranches:
     """The long branches of one function."""
 
-    def __init__(self, instructions: tuple[Instruction, ...], labels: dict[str, int]) -> None:
+    def __init__(self, instructions: tuple[Instruction, ...], labels: Mapping[str, int]) -> None:
         self._instructions = instructions
         self._labels = labels
         self._jumps_to: dict[int, list[int]] | None = None

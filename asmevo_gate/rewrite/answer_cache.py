@@ -8,15 +8,14 @@ whole, so that any number of processes may share a cache.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from asmevo_gate.file_writing import replace_file
 from asmevo_gate.rewrite.model_messages import Answer, TooLong
 
 MOST_ENTRY_BYTES = 64 << 10
@@ -62,15 +61,9 @@ class AnswerCache:
         if len(content) > MOST_ENTRY_BYTES:
             return
         place = self._place(key)
-        temporary = place.with_name(f".{place.name}.{os.getpid()}.{secrets.token_hex(4)}")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                temporary.write_bytes(content)
-                temporary.replace(place)
-            finally:
-                with suppress(OSError):
-                    temporary.unlink(missing_ok=True)
+            replace_file(place, content)
         except OSError as error:
             self._warn(f"cannot keep answers in {self.directory}: {error.strerror}")
             return

@@ -19,7 +19,7 @@ from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.constraints.sequences import HouseViolation, house_violations
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.cost.kernel import KernelCost, kernel_cost
-from asmevo_gate.program.calls import LinkedFunction, linked_function
+from asmevo_gate.program.calls import CallTargets, LinkedFunction, linked_function
 from asmevo_gate.program.model import Function, Program
 
 
@@ -34,6 +34,8 @@ class KernelFacts:
     """The hazards of the target; ``None`` for the newest constraint file that is shipped for it."""
     profiles: frozenset[str] = frozenset()
     """House-style profiles of the constraint file that are switched on."""
+    targets: CallTargets | None = None
+    """Where the calls of the file lead; ``None`` finds it for this kernel alone."""
 
     @cached_property
     def liveness(self) -> Liveness:
@@ -88,7 +90,7 @@ class KernelFacts:
     @cached_property
     def linked(self) -> LinkedFunction:
         """The kernel with the code that it calls, as far as the file holds it."""
-        return linked_function(self.kernel, {function.name: function for function in self.program.functions})
+        return linked_function(self.kernel, self.targets or CallTargets(self.program.functions))
 
     @cached_property
     def constraint_view(self) -> FunctionView:

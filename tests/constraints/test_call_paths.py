@@ -14,7 +14,7 @@ from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.isa.targets import find_target, parse_target
 from asmevo_gate.program.builder import build_program
-from asmevo_gate.program.calls import linked_function
+from asmevo_gate.program.calls import CallTargets, linked_function
 from asmevo_gate.source.parser import parse_source
 from tests.constraints.edge_pairs import EdgePair, edge_pairs
 
@@ -30,7 +30,7 @@ def _found(gpu: str, wave: int, callee: str, before: str, behind: str, address: 
     program = build_program(parse_source("k.s", text), target, wave)
     functions = {function.name: function for function in program.functions}
     assert all(one.decoded for function in functions.values() for one in function.instructions)
-    linked, graph = linked_function(functions["k"], functions), graph_for(target)
+    linked, graph = linked_function(functions["k"], CallTargets(program.functions)), graph_for(target)
     assert onnx_engine.violations(linked.function, graph) == reference.violations(linked.function, graph)
     return call_violations(linked, graph)
 
@@ -75,7 +75,7 @@ def test_two_calls_do_not_mix() -> None:
     )
     program = build_program(parse_source("k.s", text), target, 64)
     functions = {function.name: function for function in program.functions}
-    assert not call_violations(linked_function(functions["k"], functions), graph_for(target))
+    assert not call_violations(linked_function(functions["k"], CallTargets(program.functions)), graph_for(target))
 
 
 def test_an_unknown_target_is_not_followed() -> None:

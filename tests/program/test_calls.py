@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from asmevo_gate.isa.targets import find_target
 from asmevo_gate.program.builder import build_program
-from asmevo_gate.program.calls import MOST_INSTRUCTIONS, LinkedFunction, linked_function
+from asmevo_gate.program.calls import (
+    MOST_COPIES,
+    MOST_DEPTH,
+    MOST_INSTRUCTIONS,
+    CallTargets,
+    LinkedFunction,
+    linked_function,
+)
 from asmevo_gate.source.parser import parse_source
 
 _GET = "s_getpc_b64 s[4:5]\ns_add_u32 s4, s4, {0}@rel32@lo+4\ns_addc_u32 s5, s5, {0}@rel32@hi+12\n"
@@ -17,7 +24,7 @@ def _linked(text: str, name: str = "k") -> LinkedFunction:
     )
     program = build_program(parse_source("k.s", f".text\n{types}{text}"), find_target("gfx90a"), 64)
     functions = {function.name: function for function in program.functions}
-    return linked_function(functions[name], functions)
+    return linked_function(functions[name], CallTargets(program.functions))
 
 
 def _bases(linked: LinkedFunction) -> list[str]:
@@ -84,6 +91,26 @@ def test_the_code_that_is_put_in_is_bounded() -> None:
     linked = _linked(f"{big}k:\n" + (_GET.format("f") + _SWAP) * 4 + "s_endpgm\n")
     assert len(linked.function.instructions) <= MOST_INSTRUCTIONS
     assert (len(linked.followed), len(linked.unresolved)) == (1, 3)
+
+
+def test_calls_inside_of_each_other_are_followed_to_a_bounded_depth() -> None:
+    chain = "".join(
+        f".Lf{depth}:\ns_call_b64 s[30:31], .Lf{depth + 1}\ns_setpc_b64 s[30:31]\n" for depth in range(2000)
+    )
+    linked = _linked(f"k:\ns_call_b64 s[30:31], .Lf0\ns_endpgm\n{chain}.Lf2000:\ns_setpc_b64 s[30:31]\n")
+    assert len(linked.followed) == MOST_DEPTH
+    assert [reason for _, reason in linked.unresolved] == [f"it is more than {MOST_DEPTH} calls deep"]
+
+
+def test_calls_that_double_at_each_depth_are_copied_a_bounded_number_of_times() -> None:
+    twice = "".join(
+        f".Lf{depth}:\n" + f"s_call_b64 s[30:31], .Lf{depth + 1}\n" * 2 + "s_setpc_b64 s[30:31]\n"
+        for depth in range(MOST_DEPTH - 2)
+    )
+    last = f".Lf{MOST_DEPTH - 2}:\ns_setpc_b64 s[30:31]\n"
+    linked = _linked(f"k:\ns_call_b64 s[30:31], .Lf0\ns_endpgm\n{twice}{last}")
+    assert len(linked.followed) == MOST_COPIES
+    assert {reason for _, reason in linked.unresolved} == {f"{MOST_COPIES} calls are followed already"}
 
 
 def test_without_calls_nothing_is_copied() -> None:
