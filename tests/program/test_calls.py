@@ -94,21 +94,19 @@ def test_the_code_that_is_put_in_is_bounded() -> None:
 
 
 def test_calls_inside_of_each_other_are_followed_to_a_bounded_depth() -> None:
-    chain = "".join(
-        f".Lf{depth}:\ns_call_b64 s[30:31], .Lf{depth + 1}\ns_setpc_b64 s[30:31]\n" for depth in range(2000)
-    )
-    linked = _linked(f"k:\ns_call_b64 s[30:31], .Lf0\ns_endpgm\n{chain}.Lf2000:\ns_setpc_b64 s[30:31]\n")
+    chain = "".join(f"f{depth}:\ns_call_b64 s[30:31], f{depth + 1}\ns_setpc_b64 s[30:31]\n" for depth in range(2000))
+    linked = _linked(f"k:\ns_call_b64 s[30:31], f0\ns_endpgm\n{chain}f2000:\ns_setpc_b64 s[30:31]\n")
     assert len(linked.followed) == MOST_DEPTH
     assert [reason for _, reason in linked.unresolved] == [f"it is more than {MOST_DEPTH} calls deep"]
 
 
 def test_calls_that_double_at_each_depth_are_copied_a_bounded_number_of_times() -> None:
     twice = "".join(
-        f".Lf{depth}:\n" + f"s_call_b64 s[30:31], .Lf{depth + 1}\n" * 2 + "s_setpc_b64 s[30:31]\n"
+        f"f{depth}:\n" + f"s_call_b64 s[30:31], f{depth + 1}\n" * 2 + "s_setpc_b64 s[30:31]\n"
         for depth in range(MOST_DEPTH - 2)
     )
-    last = f".Lf{MOST_DEPTH - 2}:\ns_setpc_b64 s[30:31]\n"
-    linked = _linked(f"k:\ns_call_b64 s[30:31], .Lf0\ns_endpgm\n{twice}{last}")
+    last = f"f{MOST_DEPTH - 2}:\ns_setpc_b64 s[30:31]\n"
+    linked = _linked(f"k:\ns_call_b64 s[30:31], f0\ns_endpgm\n{twice}{last}")
     assert len(linked.followed) == MOST_COPIES
     assert {reason for _, reason in linked.unresolved} == {f"{MOST_COPIES} calls are followed already"}
 
