@@ -69,9 +69,14 @@ _COLLECT_AFTER = 1_000_000
 """New container objects between two runs of the garbage collector. A check makes millions that live until its end."""
 
 
+def collect_garbage_seldom() -> None:
+    """Let the objects of a check live without being looked at again and again."""
+    gc.set_threshold(_COLLECT_AFTER, 50, 50)
+
+
 def run(arguments: list[str]) -> int:
     """Run the command line and give its exit code."""
-    gc.set_threshold(_COLLECT_AFTER, 50, 50)
+    collect_garbage_seldom()
     try:
         result = cli.main(arguments, prog_name="asmevo-gate", standalone_mode=False)
         return result if isinstance(result, int) else 0
