@@ -89,10 +89,10 @@ def tally(module: GeneratedKernel, seed: int, per_kernel: int) -> Tally:
             place = f"{module.name} {function.name}:{violation.consumer.statement.place.line}"
             if reason:
                 found.compiler[f"{violation.edge_id}: {reason}"] += 1
-            elif violation.edge.severity == "error":
+            elif violation.severity == "error":
                 found.alarms.append(f"{place} {violation.edge_id} '{violation.consumer.statement.text}'")
             else:
-                found.warnings[f"{violation.edge_id} ({violation.edge.severity})"] += 1
+                found.warnings[f"{violation.edge_id} ({violation.severity})"] += 1
         before = positions(function, graph)
         every = list(mutants(function))
         rng = random.Random(f"{seed}/{module.name}/{function.name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asmevo_gate.constraints.model import Edge
+from asmevo_gate.constraints.model import Edge, Severity
 from asmevo_gate.program.model import Function, Instruction
 
 UNBOUNDED = 1 << 30
@@ -32,6 +32,12 @@ class HazardViolation:
     through: tuple[Instruction, ...]
     blocks: tuple[int, ...]
     linked: Function | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """That of the edge; over a call at most a warning. Compilers look at one function at a time and leave such
+        paths in working code, and no document says how much of the distance the jump itself makes up for."""
+        return "warning" if self.linked is not None and self.edge.severity == "error" else self.edge.severity
 
     @property
     def key(self) -> tuple[int, str, int, int | None, int | None]:

@@ -17,7 +17,8 @@ class Hazard(Rule):
         Evaluates the hazards of the GPU's constraint file over all paths: a consumer that comes fewer wait states (or
         VALU instructions, or MFMA passes) after its producer than the hardware needs, or without the instruction
         that ends the hazard. Each hazard has an id of its own (haz.mfma.valu_read ...); `asmevo-gate graph show ID`
-        prints its producer, consumer, distance, what clears it, and its sources.
+        prints its producer, consumer, distance, what clears it, and its sources. Where the path leads over a call or a
+        return, it is a warning: compilers look at one function at a time, and a jump may take longer than it counts.
     Why it matters:
         The hardware does not check these dependences: the consumer gets the old value, or half of the new one. The
         kernel computes wrong results, sometimes, on some cards.
@@ -61,7 +62,7 @@ class Hazard(Rule):
                 insertion=_insertion(found),
                 producer=found.producer,
                 path=found.through[1:-1] if len(found.through) > 2 else (),
-                severity=found.edge.severity,
+                severity=found.severity,
                 rule=found.edge.rule,
                 context=f"{found.producer.statement.text if found.producer else ''} -> {found.consumer.statement.text}",
             )

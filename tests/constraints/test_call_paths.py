@@ -63,6 +63,11 @@ def test_through_a_short_callee() -> None:
     assert not _found("gfx90a", 64, "s_nop 2", write, read)
 
 
+def test_what_leads_over_a_call_is_a_warning() -> None:
+    found = _found("gfx90a", 64, "s_nop 0", "v_readfirstlane_b32 s4, v0", "global_load_dword v1, v2, s[4:5]")
+    assert [(one.edge.severity, one.severity) for one in found] == [("error", "warning")]
+
+
 def test_two_calls_do_not_mix() -> None:
     """What the first call returns with never comes out of the second one."""
     target = find_target("gfx90a")

@@ -112,7 +112,7 @@ def judge(mutant: Mutant, graph: ConstraintGraph, before: dict[tuple[int, str], 
     ]
     right = [violation for violation in found if _repairs(mutant, violation) and _right_place(mutant, violation)]
     if right:
-        severe = [violation for violation in right if violation.edge.severity == "error"]
+        severe = [violation for violation in right if violation.severity == "error"]
         best = (severe or right)[0]
         if severe:
             return Judgement("found", best.edge.rule, "")
