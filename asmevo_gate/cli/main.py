@@ -6,6 +6,7 @@ it uses.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -61,8 +62,16 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point of the console script."""
-    sys.exit(run(sys.argv[1:]))
+    """Entry point of the console script. Its process ends without taking a large program apart object by object."""
+    code = run(sys.argv[1:])
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:  # closed by the caller (>&-)
+                stream.flush()
+        except (OSError, ValueError):  # nobody reads any more: there is nowhere left to say so
+            code = code or 2
+    os._exit(code)
 
 
 _COLLECT_AFTER = 1_000_000
