@@ -72,13 +72,13 @@ class DistinctTables:
         return bits
 
     def _bits(self, traits: Sequence[Traits | None], groups: list[dict[str, int]]) -> Numbers:
+        known: dict[tuple[str, ...], list[int]] = {}
         rows: list[list[int]] = []
         for t in traits:
-            row = [0] * len(groups)
-            if t is not None:
-                for number, bits in enumerate(groups):
-                    for node in t.nodes:
-                        row[number] |= bits.get(node, 0)
+            nodes = () if t is None else tuple(t.nodes)
+            row = known.get(nodes)
+            if row is None:
+                row = known[nodes] = [_united(bits, nodes) for bits in groups]
             rows.append(row)
         return np.array(rows, np.int64).reshape(len(traits), len(groups))
 
@@ -125,6 +125,13 @@ class DistinctTables:
         words = np.frombuffer(packed, dtype="<i8").reshape(len(rows), -1)
         used = [0, *(np.flatnonzero(words[:, 1:].any(axis=0)) + 1).tolist()]
         return table, np.ascontiguousarray(words[:, used])
+
+
+def _united(bits: dict[str, int], nodes: tuple[str, ...]) -> int:
+    united = 0
+    for node in nodes:
+        united |= bits.get(node, 0)
+    return united
 
 
 def _blurred(mask: int) -> int:
