@@ -69,6 +69,7 @@ def _start(make: Callable[[], bytes]) -> Copy:
         os.close(write_end)
         return Copy()
     if not process:
+        os.close(read_end)  # or a copy whose parent was killed would wait for itself to read
         _work(make, write_end, left)
     os.close(write_end)
     return Copy(process, read_end)

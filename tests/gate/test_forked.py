@@ -91,3 +91,17 @@ def test_without_another_process_there_is_no_answer(monkeypatch: pytest.MonkeyPa
     with forked(lambda: b"never") as copy:
         assert copy.answer() is None
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_copy_whose_parent_was_killed_ends() -> None:
+    """The copy holds the write end of a pipe that the test reads to its end."""
+    read_end, write_end = os.pipe()
+    parent = os.fork()
+    if not parent:
+        with forked(lambda: time.sleep(0.5) or b"x" * 3_000_000):
+            os.write(write_end, b"started")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.close(write_end)
+    os.waitpid(parent, 0)
+    with time_limit(30), os.fdopen(read_end, "rb") as stream:
+        assert stream.read() == b"started"
