@@ -6,7 +6,7 @@ from them. A value of unknown origin does not count, so a branch is never called
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from asmevo_gate.analysis.initial_state import work_item_registers
 from asmevo_gate.isa.instruction import VMEM, Decoded, Op
@@ -20,8 +20,7 @@ _CONDITIONS = {
 _LOADS = VMEM | Op.DS
 
 
-@dataclass(frozen=True, slots=True)
-class DivergentBranch:
+class DivergentBranch(msgspec.Struct, frozen=True):
     """A conditional branch that waves of one work-group may take differently: its index and what its condition is."""
 
     index: int

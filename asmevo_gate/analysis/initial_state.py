@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from asmevo_gate.isa.registers import EXEC, MODE, SGPR, SPECIAL, TTMP, VGPR, bits
 from asmevo_gate.program.descriptor import Descriptor, directive_value
@@ -30,8 +31,7 @@ _ARCHITECTED_IDS = ((9, "work-group id x"), (7, "work-group ids y (15:0) and z (
 """TTMP registers that hold the ids on targets with architected SGPRs."""
 
 
-@dataclass(frozen=True)
-class InitialRegisters:
+class InitialRegisters(msgspec.Struct, frozen=True):
     """``known`` are the registers that hold something at entry; ``names`` says what, by first register.
 
     ``complete`` is ``False`` when the descriptor leaves something open: ``known`` then holds every register

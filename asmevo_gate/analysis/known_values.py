@@ -8,8 +8,9 @@ narrowed EXEC is forgotten where EXEC widens again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
 from asmevo_gate.analysis.initial_state import initial_state
@@ -65,11 +66,10 @@ KnownOperands = dict[int, tuple[tuple[Value | None, ...], ...]]
 """Instruction index -> for each operand the values of its registers (of up to four), or of its literal."""
 
 
-@dataclass
-class _State:
+class _State(msgspec.Struct):
     """``values`` by register; ``local`` are the vector registers whose value holds only under the present EXEC."""
 
-    values: dict[int, Value] = field(default_factory=dict)
+    values: dict[int, Value] = {}
     known: int = 0
     local: int = 0
 

@@ -12,8 +12,9 @@ need would reach back to the start of the kernel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from asmevo_gate.analysis.definitions import defined_at_block_starts, may_define
 from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
@@ -29,16 +30,14 @@ CALL_READS = bits(VGPR.start, 32) | bits(SGPR.start, 32)
 """Argument registers of the AMDGPU calling convention (AMDGPUUsage, "Non-Kernel Functions": v0-v31, s0-s31)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Peak:
+class Peak(msgspec.Struct, frozen=True):
     """The largest number of live registers of one kind, and the instruction after which they are live."""
 
     count: int
     index: int
 
 
-@dataclass(frozen=True)
-class Liveness:
+class Liveness(msgspec.Struct, frozen=True, dict=True):
     """Live registers of one function; bit sets as in :mod:`asmevo_gate.isa.registers`."""
 
     vgpr_peak: Peak
@@ -64,8 +63,7 @@ class Liveness:
         return tuple(before for before, _ in points), tuple(after for _, after in points)
 
 
-@dataclass(frozen=True, slots=True)
-class _Effect:
+class _Effect(msgspec.Struct, frozen=True):
     """What one instruction does to the two need sets. ``keeps`` / ``keeps_outside`` are the registers that it does not
     overwrite inside / outside of EXEC."""
 
@@ -76,8 +74,7 @@ class _Effect:
     change: ExecChange
 
 
-@dataclass(frozen=True)
-class _Solution:
+class _Solution(msgspec.Struct, frozen=True):
     """The solved data flow: needs at the end of each block (inside, outside of EXEC), and what may have a value at its
     start."""
 

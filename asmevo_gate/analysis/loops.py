@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from asmevo_gate.program.model import Block
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(msgspec.Struct, frozen=True):
     """A natural loop: its header block, all its blocks, and the loop around it (index into the result, or ``None``)."""
 
     header: int

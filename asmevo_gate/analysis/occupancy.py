@@ -8,13 +8,13 @@ work-groups per SIMD.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from asmevo_gate.isa.resource_limits import ResourceLimits, SharingBlock
 
 
-@dataclass(frozen=True)
-class Demand:
+class Demand(msgspec.Struct, frozen=True):
     """What one kernel asks for. Counts of ``None`` are not known and limit nothing.
 
     ``vgprs`` is the total in the VGPR file, ``sgprs`` includes VCC and the other extras. ``work_group`` is
@@ -29,8 +29,7 @@ class Demand:
     work_group: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Occupancy:
+class Occupancy(msgspec.Struct, frozen=True):
     """Waves per SIMD, and the waves that each limit alone allows (``vgpr``, ``sgpr``, ``lds``,
     ``hardware``)."""
 

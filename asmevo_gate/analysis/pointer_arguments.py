@@ -8,7 +8,8 @@ guess.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from asmevo_gate.analysis.initial_state import initial_state
 from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Operand, Role
@@ -19,8 +20,7 @@ _Origins = dict[int, int]
 """Register -> byte offset in the kernarg segment of the dword that it was computed from."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentAccess:
+class ArgumentAccess(msgspec.Struct, frozen=True):
     """A memory access through a kernel argument; ``offset`` is the byte offset of a dword of that argument."""
 
     instruction: Instruction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from asmevo_gate.analysis.occupancy import Demand, Occupancy, occupancy, round_up
 from asmevo_gate.isa.registers import AGPR, PAIRS, SGPR, SPECIAL, VCC, VGPR, Bank, bits
@@ -22,8 +22,7 @@ _FLAT_SCRATCH = bits(SPECIAL[PAIRS["flat_scratch"]], 2)
 _XNACK_MASK = bits(SPECIAL[PAIRS["xnack_mask"]], 2)
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """Registers that the instructions of one function name: the highest number plus one, per file.
 
     ``complete`` is ``False`` when an instruction could not be decoded, a register is indexed at run time,
@@ -40,8 +39,7 @@ class Usage:
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Resources:
+class Resources(msgspec.Struct, frozen=True):
     """Resources of a kernel. ``None`` is "not known"; ``notes`` say why.
 
     ``*_declared`` is what the descriptor asks for (VGPRs: architectural ones, without AGPRs; SGPRs: with

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shlex
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
+import msgspec
 
 from asmevo_gate.cli.execution_options import ExecutionOptions, execution_options
 from asmevo_gate.errors import GateError, UsageError
@@ -123,7 +123,7 @@ def command(
     try:
         compared = find_comparison(here, job, base, head, _say)
         run = _check(here, job, compared, options, trust_head_config, rewrite, max_suggestions, verbose)
-        run = run._replace(context=dataclasses.replace(run.context, pictures_at=at))
+        run = run._replace(context=msgspec.structs.replace(run.context, pictures_at=at))
         _write_reports(run, job, compared, here, reports)
     except Exception as error:
         message = str(error) if isinstance(error, GateError) else f"internal error: {type(error).__name__}"
@@ -199,7 +199,9 @@ def _check(
             address = job.address if job else ""
             old_paths = {change.path: change.old_path for change in changes.changes if change.old_path}
     series = _series(here, job, compared, suggestions)
-    return _Run(checked, settings, dataclasses.replace(context, full_report=address), suggestions, series, old_paths)
+    return _Run(
+        checked, settings, msgspec.structs.replace(context, full_report=address), suggestions, series, old_paths
+    )
 
 
 def _rewritten(checked: Checked, changes: ChangeSet, settings: Settings) -> Report:

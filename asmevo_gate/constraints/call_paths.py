@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from asmevo_gate.constraints.engine import hazard_violations
 from asmevo_gate.constraints.function_view import FunctionView
@@ -35,5 +36,5 @@ def call_violations(
         on_path = {*violation.blocks, *(view.block_of[one.index] for one in violation.through)}
         if _holds_over_calls(violation.edge) and len({linked.copy_of[number] for number in on_path}) > 1:
             places = tuple(one.statement.place for one in violation.through)
-            found.setdefault((violation.edge_id, places), replace(violation, linked=linked.function))
+            found.setdefault((violation.edge_id, places), msgspec.structs.replace(violation, linked=linked.function))
     return list(found.values())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from operator import itemgetter
+
+import msgspec
 
 from asmevo_gate.constraints.model import ConstraintGraph, DppReplacement
 from asmevo_gate.program.model import Function, Instruction
@@ -21,8 +22,7 @@ _VGPR = re.compile(r"-?\|?(?P<name>v\d+)\|?")
 _WIDE = re.compile(r"_(?:f64|b64|u64|i64)(?:_|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class DppProblem:
+class DppProblem(msgspec.Struct, frozen=True):
     """One DPP instruction that the target does not have as written. ``replacement`` holds the lines of an exact
     equivalent, ``condition`` what it needs; both empty where none is known."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from asmevo_gate.constraints.model import ConstraintGraph, Edge
 from asmevo_gate.constraints.sequences import HouseViolation
@@ -17,8 +18,7 @@ _UNITS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(msgspec.Struct, frozen=True):
     """The parts of an explanation; :meth:`lines` puts them together as ``--debug-constraint`` prints them."""
 
     rule: str

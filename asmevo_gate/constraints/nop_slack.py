@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.constraints.distance import DistanceEdge
 from asmevo_gate.constraints.function_view import FunctionView
@@ -47,8 +48,7 @@ _DELAY = 6
 _NOP = ("s_nop",)
 
 
-@dataclass(frozen=True, slots=True)
-class NopSlack:
+class NopSlack(msgspec.Struct, frozen=True):
     """An ``s_nop`` of ``count`` wait states of which ``enough`` (0: none, it can go) keep every hazard apart."""
 
     nop: Instruction

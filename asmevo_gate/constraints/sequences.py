@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+import msgspec
 
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.model import ConstraintGraph, HouseRule
@@ -18,8 +19,7 @@ _RANGE = re.compile(r"^(?P<bank>v|a|s)(?:\[(?P<first>[0-9]{1,9}):(?P<last>[0-9]{
 _BANKS = {"v": registers.VGPR, "a": registers.AGPR, "s": registers.SGPR}
 
 
-@dataclass(frozen=True, slots=True)
-class HouseViolation:
+class HouseViolation(msgspec.Struct, frozen=True):
     """A broken house rule: the instruction, and those that lead to it."""
 
     rule: str

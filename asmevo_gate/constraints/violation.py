@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from asmevo_gate.constraints.model import Edge, Severity
 from asmevo_gate.program.model import Function, Instruction
@@ -11,8 +11,7 @@ UNBOUNDED = 1 << 30
 """Required distance of a hazard that only its mitigation ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class HazardViolation:
+class HazardViolation(msgspec.Struct, frozen=True):
     """A hazard between two instructions.
 
     ``registers`` is a bit set on the register line (hardware register ids for s_setreg hazards), 0 where the edge

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from asmevo_gate.forge.suggestion import Suggestion
 from asmevo_gate.report import markdown
@@ -32,7 +33,7 @@ def note_text(
     ``left_out`` are only in the patches of the report."""
     section = _section(on_lines, in_note, left_out) + _job(context.full_report)
     room = max(context.size_limit - len(section.encode("utf-8")), 10_000)
-    return _named(markdown.render(report, dataclasses.replace(context, size_limit=room)) + section, name)
+    return _named(markdown.render(report, msgspec.structs.replace(context, size_limit=room)) + section, name)
 
 
 def note_name(body: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.gate.settings import TargetSettings, Variant
@@ -46,8 +47,7 @@ def skip_reason(text: str, asked: bool, configured: TargetSettings) -> str:
     return recognition.reason
 
 
-@dataclass(frozen=True)
-class Configuration:
+class Configuration(msgspec.Struct, frozen=True):
     """One way to assemble a file: GPU, symbol definitions, include directories, wave size (``None``: the default)."""
 
     target: Target

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -30,16 +29,14 @@ _OUTSIDE = 1 << 40
 """Places from here on are other functions of the file, by number; below are instructions of the function at hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Callee:
+class Callee(msgspec.Struct, frozen=True):
     """Where a call goes: a function of the file, entered at the start of one of its blocks."""
 
     function: Function
     entry: int
 
 
-@dataclass(frozen=True)
-class LinkedFunction:
+class LinkedFunction(msgspec.Struct, frozen=True):
     """A function with the code that it calls.
 
     ``function`` begins with the instructions and blocks of the caller, under their own numbers. ``copy_of`` tells for
@@ -127,7 +124,7 @@ class _Linker:
         """Put all callees behind the function."""
         self._add(function, tuple(block.number for block in function.blocks), ())
         instructions = tuple(self._instructions)
-        linked = replace(function, instructions=instructions, blocks=_with_predecessors(self._blocks))
+        linked = msgspec.structs.replace(function, instructions=instructions, blocks=_with_predecessors(self._blocks))
         return LinkedFunction(linked, tuple(self._copy_of), frozenset(self._followed), tuple(sorted(self._unresolved)))
 
     def _add(self, function: Function, numbers: tuple[int, ...], stack: tuple[tuple[str, int], ...]) -> int:
@@ -145,7 +142,7 @@ class _Linker:
                     calls.append((instruction.index, index, number_of[number]))
             successors = tuple(number_of[one] for one in block.successors if one in number_of)
             self._blocks.append(
-                replace(
+                msgspec.structs.replace(
                     block, number=number_of[number], first=start, end=len(self._instructions), successors=successors
                 )
             )
@@ -175,10 +172,10 @@ class _Linker:
             self._copies += 1
             first = len(self._blocks)
             entry = self._add(target.function, numbers, (*stack, key))
-            self._blocks[block_number] = replace(self._blocks[block_number], successors=(entry,))
+            self._blocks[block_number] = msgspec.structs.replace(self._blocks[block_number], successors=(entry,))
             for number in range(first, first + len(numbers)):
                 if self._blocks[number].leaves == RETURN:
-                    self._blocks[number] = replace(self._blocks[number], successors=behind, leaves="")
+                    self._blocks[number] = msgspec.structs.replace(self._blocks[number], successors=behind, leaves="")
             self._followed.add(index)
             self._instructions[index] = self._as_jump(self._instructions[index])
 
@@ -210,4 +207,4 @@ def _with_predecessors(blocks: list[Block]) -> tuple[Block, ...]:
     for block in blocks:
         for successor in block.successors:
             before[successor].append(block.number)
-    return tuple(replace(block, predecessors=tuple(before[block.number])) for block in blocks)
+    return tuple(msgspec.structs.replace(block, predecessors=tuple(before[block.number])) for block in blocks)

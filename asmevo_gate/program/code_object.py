@@ -12,7 +12,8 @@ import re
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from asmevo_gate.errors import GateError, LimitError
 from asmevo_gate.isa.resource_limits import RegisterFile, descriptor_directives, extra_sgprs, has_xnack, resource_limits
@@ -36,8 +37,7 @@ _SETTINGS = {0: None, 1: "", 2: "-", 3: "+"}
 """Two bits of e_flags for XNACK and SRAM-ECC: unsupported, any, off, on (code object V4 and later)."""
 
 
-@dataclass(frozen=True)
-class CodeSection:
+class CodeSection(msgspec.Struct, frozen=True):
     """A section of instructions; ``functions`` maps each function's name to (offset, size), size 0 when not known."""
 
     name: str
@@ -45,8 +45,7 @@ class CodeSection:
     functions: dict[str, tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class CodeObject:
+class CodeObject(msgspec.Struct, frozen=True):
     """One code object for one processor. ``descriptors`` holds the decoded fields by kernel, under the names of the
     ``.amdhsa_`` directives; ``metadata`` is the decoded note or ``None``. ``problems`` say what could not be read."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from asmevo_gate.isa.resource_limits import DirectiveFacts, descriptor_directives, has_xnack
 from asmevo_gate.isa.targets import Target
@@ -13,8 +13,7 @@ from asmevo_gate.source.statement import Kind, Source, SourceProblem, Statement
 _PREFIX = ".amdhsa_"
 
 
-@dataclass(frozen=True)
-class Descriptor:
+class Descriptor(msgspec.Struct, frozen=True):
     """One ``.amdhsa_kernel`` block.
 
     ``values`` holds the evaluated value of each directive given, by its name without ``.amdhsa_``
@@ -67,16 +66,15 @@ def parse_descriptors(source: Source, target: Target | None = None) -> dict[str,
     return {kernel: block.finish(target) for kernel, block in blocks.items()}
 
 
-@dataclass
-class _Block:
+class _Block(msgspec.Struct):
     """A descriptor while its directives are collected."""
 
     kernel: str
     opening: Statement
-    values: dict[str, int] = field(default_factory=dict)
-    unknown: dict[str, str] = field(default_factory=dict)
-    places: dict[str, Statement] = field(default_factory=dict)
-    problems: list[SourceProblem] = field(default_factory=list)
+    values: dict[str, int] = {}
+    unknown: dict[str, str] = {}
+    places: dict[str, Statement] = {}
+    problems: list[SourceProblem] = []
     closed: bool = False
 
     def report(self, statement: Statement, message: str, repair: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from asmevo_gate.errors import GateError, LimitError
 
@@ -22,8 +23,7 @@ _NO_DATA, _SYMBOLS, _NOTES, _DYNAMIC_SYMBOLS = 8, 2, 7, 11
 _RELOCATABLE = 1
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(msgspec.Struct, frozen=True):
     """A section: ``address`` is 0 in a relocatable file."""
 
     name: str
@@ -39,8 +39,7 @@ class Section:
         return bool(self.flags & _EXECUTABLE) and self.kind != _NO_DATA
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(msgspec.Struct, frozen=True):
     """A symbol of a section: ``offset`` is within the section; ``kind`` 1 is an object, 2 a function."""
 
     name: str
@@ -50,8 +49,7 @@ class Symbol:
     kind: int
 
 
-@dataclass(frozen=True)
-class ElfFile:
+class ElfFile(msgspec.Struct, frozen=True):
     """A 64-bit little-endian AMDGPU ELF file."""
 
     flags: int

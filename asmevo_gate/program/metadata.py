@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from asmevo_gate.errors import LimitError
 from asmevo_gate.source.statement import Kind, Source, Statement
@@ -22,8 +23,7 @@ MAX_DIGITS = 80
 """A number of 64 bits has fewer characters in any base; what is longer is text, as for LLVM."""
 
 
-@dataclass(frozen=True)
-class KernelMetadata:
+class KernelMetadata(msgspec.Struct, frozen=True):
     """One entry of ``amdhsa.kernels``. ``values`` keeps the document's own keys (``{".vgpr_count": 24}``);
     ``lines`` maps each key to its 1-based line in the file (empty for a code object), keys of arguments
     as ``.args[0].offset``."""
@@ -34,8 +34,7 @@ class KernelMetadata:
     lines: dict[str, int]
 
 
-@dataclass(frozen=True)
-class Metadata:
+class Metadata(msgspec.Struct, frozen=True):
     """The whole document: ``target`` is ``amdhsa.target`` as written, ``version`` is ``amdhsa.version``.
 
     ``problems`` say in words, with the line, what could not be read; a malformed document has no kernels.
@@ -185,8 +184,7 @@ def _events(text: str) -> Iterator[Event]:
     return events
 
 
-@dataclass
-class _Open:
+class _Open(msgspec.Struct):
     """A map or list that is being filled; ``key`` is the map's key that waits for its value."""
 
     container: dict[str, object] | list[object]

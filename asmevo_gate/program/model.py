@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
@@ -41,8 +40,7 @@ class Spelling(NamedTuple):
     indices: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """A basic block: instructions ``[first, end)`` of its function, and the numbers of the blocks around it.
 
     ``label`` is the first label at its start, or ``""``. ``leaves`` is set when control may go somewhere that is not
@@ -67,8 +65,7 @@ class Uses(NamedTuple):
     writes: int
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(msgspec.Struct, frozen=True, dict=True):
     """A run of instructions that starts at a symbol: a kernel (with a descriptor) or a device function.
 
     ``labels`` maps each label to the index of the instruction that follows it (``len(instructions)`` at the end).
@@ -153,8 +150,7 @@ class Function:
         return not self.not_understood
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(msgspec.Struct, frozen=True):
     """One file analysed for one target.
 
     ``functions`` holds kernels and device functions in file order. ``metadata`` is the whole ``.amdgpu_metadata``
@@ -166,7 +162,7 @@ class Program:
     target: Target
     functions: tuple[Function, ...]
     metadata: Metadata | None
-    not_modelled: tuple[tuple[Statement, str], ...] = field(default=())
+    not_modelled: tuple[tuple[Statement, str], ...] = msgspec.field(default=())
 
     @property
     def kernels(self) -> tuple[Function, ...]:

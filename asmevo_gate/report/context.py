@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from asmevo_gate.gate.picture import KernelPicture
     from asmevo_gate.rules.rule import Family, Rule, Severity
 
 
-@dataclass(frozen=True, slots=True)
-class RuleHelp:
+class RuleHelp(msgspec.Struct, frozen=True):
     """The documentation of one rule, as formats that carry rule help show it. ``text`` is Markdown."""
 
     id: str
@@ -23,8 +23,7 @@ class RuleHelp:
     uri: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RenderContext:
+class RenderContext(msgspec.Struct, frozen=True):
     """What the renderers need beside the report. Every field has a default: a report can always be shown.
 
     - ``root`` is the absolute path of the repository; paths below it are shown relative to it.
@@ -38,8 +37,8 @@ class RenderContext:
     """
 
     root: str = ""
-    rules: Mapping[str, RuleHelp] = field(default_factory=dict)
-    sources: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, RuleHelp] = {}
+    sources: Mapping[str, str] = {}
     fail_on: Severity | None = "error"
     full_report: str = ""
     max_findings: int = 20

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from asmevo_gate.cost.interval import Interval
 from asmevo_gate.report.text import clipped, one_line
@@ -16,8 +17,7 @@ Number = int | float | Interval
 Word = Literal["worse", "better", "more", "fewer", "same", "not clear", "not known", "new"]
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(msgspec.Struct, frozen=True):
     """A number of ``Metrics``: how it is called, its unit, and which way is better (``None``: neither)."""
 
     name: str
@@ -46,8 +46,7 @@ _WORD_RANK: dict[Word, int] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One metric of one kernel at base and at head; ``None`` stands for a number that is not known."""
 
     kernel: KernelReport

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from asmevo_gate.report.text import clipped, visible
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 _WIDEST = 160
 
 
-@dataclass(frozen=True, slots=True)
-class ExcerptLine:
+class ExcerptLine(msgspec.Struct, frozen=True):
     """One line: ``note`` says what part it plays (``producer``); ``caret`` is the 0-based column to point at.
 
     ``file`` is given only where it is not the file of the finding.

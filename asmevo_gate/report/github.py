@@ -6,8 +6,9 @@ annotation spans lines; the summary of a step may be 1 MiB.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from asmevo_gate.report import markdown
 from asmevo_gate.report.arrangement import arranged, new_findings
@@ -51,7 +52,7 @@ def render(report: Report, context: RenderContext) -> str:
 
 def render_summary(report: Report, context: RenderContext) -> str:
     """The Markdown note with the room that a step summary has."""
-    roomy = dataclasses.replace(context, size_limit=SUMMARY_BYTES, max_findings=200, max_rows=500)
+    roomy = msgspec.structs.replace(context, size_limit=SUMMARY_BYTES, max_findings=200, max_rows=500)
     return markdown.render(report, roomy)
 
 

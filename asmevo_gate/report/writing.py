@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
+
+import msgspec
 
 from asmevo_gate.errors import UsageError
 from asmevo_gate.file_writing import write_text
@@ -58,6 +59,6 @@ def _files(output: Output, report: Report, context: RenderContext) -> list[tuple
 
     directory = picture_directory(path)
     drawings, _ = kernel_drawings(arranged(report, context.root), context)
-    beside = dataclasses.replace(context, pictures_at=f"{quote(directory.name)}/")
+    beside = msgspec.structs.replace(context, pictures_at=f"{quote(directory.name)}/")
     page = renderer(output.format)(report, beside)
     return [*((directory / name, svg) for name, svg in picture_files(drawings)), (path, page)]

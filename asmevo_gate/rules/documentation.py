@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from inspect import cleandoc
+
+import msgspec
 
 from asmevo_gate.rules.rule import Example, Rule
 
 SECTIONS = ("What it does", "Why it matters", "Repair", "Sources")
 
 
-@dataclass(frozen=True, slots=True)
-class RuleDocumentation:
+class RuleDocumentation(msgspec.Struct, frozen=True):
     """The parts of a rule's docstring: its first paragraph, and the text of each section by name."""
 
     summary: str

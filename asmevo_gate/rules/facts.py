@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from asmevo_gate.analysis.known_values import KnownOperands, known_operands
 from asmevo_gate.analysis.liveness import Liveness, live_registers
@@ -23,8 +24,7 @@ from asmevo_gate.program.calls import CallTargets, LinkedFunction, linked_functi
 from asmevo_gate.program.model import Function, Program
 
 
-@dataclass
-class KernelFacts:
+class KernelFacts(msgspec.Struct, dict=True):
     """Facts of one function; ``base`` are those of the same kernel at base, where there is one."""
 
     program: Program
@@ -103,8 +103,7 @@ class KernelFacts:
         return self.constraints or graph_for(self.kernel.target)
 
 
-@dataclass
-class FileFacts:
+class FileFacts(msgspec.Struct):
     """Facts of one file on one target."""
 
     program: Program

@@ -8,8 +8,9 @@ cannot disagree. The class docstring has the fixed sections ``What it does``, ``
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
+
+import msgspec
 
 from asmevo_gate.program.model import Instruction
 from asmevo_gate.source.statement import Frame, Place
@@ -26,8 +27,7 @@ FAMILIES: tuple[Family, ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(msgspec.Struct, frozen=True):
     """A short own program for one target. ``line`` (1-based, in ``text``) is where a bad one is reported."""
 
     gpu: str
@@ -39,8 +39,7 @@ class Example:
     """Profiles that the settings switch on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(msgspec.Struct, frozen=True):
     """What a check reports; the gate makes a finding of it."""
 
     place: Place

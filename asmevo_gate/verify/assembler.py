@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
 
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.verify.discovery import Rejected, Tool, find_tools
@@ -34,8 +35,7 @@ _MESSAGE = re.compile(
 _STANDARD_INPUT = ("<stdin>", "-", "")
 
 
-@dataclass(frozen=True)
-class AssemblyMessage:
+class AssemblyMessage(msgspec.Struct, frozen=True):
     """One message. ``line`` and ``column`` (1-based) are in the checked file: for code from a macro, where
     the outermost macro is used; ``notes`` are then the uses from the inside out, as (line, text)."""
 
@@ -48,8 +48,7 @@ class AssemblyMessage:
     """The assembler at hand is the reason, not the file."""
 
 
-@dataclass(frozen=True)
-class Assembled:
+class Assembled(msgspec.Struct, frozen=True):
     """The file assembles; ``object`` is the relocatable ELF file."""
 
     object: bytes
@@ -57,8 +56,7 @@ class Assembled:
     warnings: tuple[AssemblyMessage, ...] = ()
 
 
-@dataclass(frozen=True)
-class AssemblyErrors:
+class AssemblyErrors(msgspec.Struct, frozen=True):
     """The assembler rejected the file. ``newer`` is set when the file is written for an assembler newer than the one at
     hand (its target id has the spelling of LLVM 24): the messages may then be the tool's limit, not faults."""
 
@@ -67,8 +65,7 @@ class AssemblyErrors:
     newer: bool = False
 
 
-@dataclass(frozen=True)
-class NotAssembled:
+class NotAssembled(msgspec.Struct, frozen=True):
     """The question was not answered: ``reason`` in words, and what to do."""
 
     reason: str
@@ -128,7 +125,9 @@ def assemble(
         if result.code and renamed != given:
             again = _run(arguments, renamed, tool, timeout, memory, directory)
             if isinstance(again, Finished) and not again.code:
-                messages = tuple(replace(message, severity="warning", limit_of_tool=True) for message in messages)
+                messages = tuple(
+                    msgspec.structs.replace(message, severity="warning", limit_of_tool=True) for message in messages
+                )
                 result = again
         return _judge(result, messages, tool, newer, output)
 
@@ -226,5 +225,7 @@ def parse_messages(errors: str) -> tuple[AssemblyMessage, ...]:
             last = found[-1]
             # Notes go from the innermost use outwards; the last one that stands in the file is the outermost.
             place = (line, column) if in_file else (last.line, last.column)
-            found[-1] = replace(last, line=place[0], column=place[1], notes=(*last.notes, (line, match["text"])))
+            found[-1] = msgspec.structs.replace(
+                last, line=place[0], column=place[1], notes=(*last.notes, (line, match["text"]))
+            )
     return tuple(found)

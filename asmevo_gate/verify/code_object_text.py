@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from asmevo_gate.program.code_object import CodeObject, assembly_text, read_code_objects
 from asmevo_gate.verify.disassembler import Disassembled, NotDisassembled, disassemble, find_disassembler
 from asmevo_gate.verify.discovery import Tool
 
 
-@dataclass(frozen=True)
-class CodeObjectText:
+class CodeObjectText(msgspec.Struct, frozen=True):
     """One code object as assembly text (see :func:`assembly_text`), and the tool that disassembled it."""
 
     code_object: CodeObject

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.program.destinations import MachineInstruction
@@ -21,16 +22,14 @@ _DOUBT = "/*"
 """LLVM comments on operands that it takes for invalid: the word is of an instruction that this LLVM does not know."""
 
 
-@dataclass(frozen=True)
-class Disassembled:
+class Disassembled(msgspec.Struct, frozen=True):
     """The instructions of a code section in ascending order; ``offset`` is within the section."""
 
     instructions: tuple[MachineInstruction, ...]
     tool: Tool
 
 
-@dataclass(frozen=True)
-class NotDisassembled:
+class NotDisassembled(msgspec.Struct, frozen=True):
     """Why there is no disassembly, and what to do."""
 
     reason: str

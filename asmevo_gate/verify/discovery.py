@@ -12,10 +12,11 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+
+import msgspec
 
 from asmevo_gate.verify.limited_process import Finished, run_limited
 
@@ -32,8 +33,7 @@ _NUMBERED = re.compile(r"^(clang|llvm-mc|llvm-objdump)-(\d+)$")
 _DIRECTORY = re.compile(r"^llvm-(\d+)$")
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """A program that works for AMDGPU.
 
     ``kind`` is ``clang``, ``llvm-mc``, ``llvm-objdump`` or ``llvm-c`` (a shared library, used by a child process).
@@ -55,8 +55,7 @@ class Tool:
         return f"{' '.join(self.command)} ({self.version})"
 
 
-@dataclass(frozen=True)
-class Rejected:
+class Rejected(msgspec.Struct, frozen=True):
     """A candidate that does not serve, and why."""
 
     command: tuple[str, ...]
@@ -64,8 +63,7 @@ class Rejected:
     reason: str
 
 
-@dataclass(frozen=True)
-class _Candidate:
+class _Candidate(msgspec.Struct, frozen=True):
     kind: str
     command: tuple[str, ...]
     origin: str

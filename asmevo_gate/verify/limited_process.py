@@ -9,8 +9,9 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 TIMEOUT_SECONDS = 60.0
 MEMORY_BYTES = 1 << 30
@@ -22,8 +23,7 @@ ERROR_BYTES = 4 << 20
 """What is kept of a program's messages; a file may have a million bad lines."""
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """How a process ended. ``code`` is negative for a signal; ``timed_out`` says that it was killed by us."""
 
     code: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -25,21 +24,19 @@ _BETWEEN = bytes.fromhex("000080bf") * 5
 """s_nop, more than the longest instruction has dwords, so that a run that is cut off does not reach the next one."""
 
 
-@dataclass
-class _Run:
+class _Run(msgspec.Struct):
     """Consecutive data statements of one section with the labels among them; positions in ``Source.statements``."""
 
     first: int
-    statements: list[Statement] = field(default_factory=list)
+    statements: list[Statement] = []
 
 
-@dataclass
-class _Code:
+class _Code(msgspec.Struct):
     """The bytes of a run, the statement that each offset comes from, and labels and assignments by offset."""
 
-    code: bytearray = field(default_factory=bytearray)
-    owners: list[tuple[int, Statement]] = field(default_factory=list)
-    others: dict[int, list[Statement]] = field(default_factory=dict)
+    code: bytearray = msgspec.field(default_factory=bytearray)
+    owners: list[tuple[int, Statement]] = []
+    others: dict[int, list[Statement]] = {}
 
 
 def has_machine_words(source: Source) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
+import msgspec
 import pytest
 
 from asmevo_gate.cost.interval import Interval, low_of
@@ -231,7 +231,7 @@ def test_a_borrowed_fingerprint_is_named() -> None:
 
 
 def test_a_function_without_instructions_costs_nothing() -> None:
-    empty = replace(function("gfx942", STRAIGHT), instructions=(), blocks=(), labels={})
+    empty = msgspec.structs.replace(function("gfx942", STRAIGHT), instructions=(), blocks=(), labels={})
     found = kernel_cost(empty, 4)
     assert (found.cycles, found.instructions, found.blocks, found.limited_by) == (0, 0, (), "nothing: no instruction")
 

@@ -8,7 +8,7 @@ that the removed instruction repairs, at the right instruction.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -85,7 +85,9 @@ def _mutant(function: Function, place: int, text: str | None, change: str, remov
     gone = 1 if text is None else 0
     labels = {name: index - gone if index > place else index for name, index in function.labels.items()}
     changed = tuple(instructions)
-    mutated = replace(function, instructions=changed, labels=labels, blocks=build_blocks(changed, labels))
+    mutated = msgspec.structs.replace(
+        function, instructions=changed, labels=labels, blocks=build_blocks(changed, labels)
+    )
     following = place + 1 - gone
     while following < len(changed) - 1 and _stands_aside(changed[following].decoded, function):
         following += 1

@@ -7,8 +7,6 @@ has the shortcuts is shown by ``test_llvm_overcounts.py`` with the compiler itse
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 
 from asmevo_gate.constraints.function_view import FunctionView
@@ -107,4 +105,6 @@ def _without_nops(function: Function, from_index: int) -> Function:
             kept.append(msgspec.structs.replace(instruction, index=len(kept)))
     place_of.append(len(kept))
     labels = {name: place_of[index] for name, index in function.labels.items()}
-    return replace(function, instructions=tuple(kept), labels=labels, blocks=build_blocks(tuple(kept), labels))
+    return msgspec.structs.replace(
+        function, instructions=tuple(kept), labels=labels, blocks=build_blocks(tuple(kept), labels)
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -129,7 +128,7 @@ def _with(function: Function, texts: dict[int, list[str]]) -> Function:
         instructions[index] = msgspec.structs.replace(
             old, decoded=first, statement=msgspec.structs.replace(old.statement, text=first.text, name=first.mnemonic)
         )
-    return dataclasses.replace(function, instructions=tuple(instructions))
+    return msgspec.structs.replace(function, instructions=tuple(instructions))
 
 
 def _merged(function: Function, parts: list[str]) -> Decoded:

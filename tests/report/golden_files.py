@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
+
+import msgspec
 
 from asmevo_gate.report.formats import FORMATS, renderer
 from tests.report.samples import CONTEXT, SAMPLES
@@ -22,7 +23,7 @@ def golden_texts() -> dict[str, str]:
         for sample, make in SAMPLES.items()
         for name in FORMATS
     }
-    coloured = dataclasses.replace(CONTEXT, colour=True)
+    coloured = msgspec.structs.replace(CONTEXT, colour=True)
     texts["failing.terminal-colour.txt"] = renderer("terminal")(SAMPLES["failing"](), coloured)
     return texts
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shutil
 import subprocess
@@ -56,7 +55,7 @@ def cards(one: KernelPicture, kernel: KernelReport) -> list[str]:
     return [registers_card(one), time_card(one), changes_card(kernel_changes(kernel))]
 
 
-PICTURED = dataclasses.replace(CONTEXT, pictures=(picture(),))
+PICTURED = msgspec.structs.replace(CONTEXT, pictures=(picture(),))
 
 
 def test_each_picture_is_whole_svg_with_a_title_and_a_description() -> None:
@@ -187,7 +186,7 @@ def test_a_page_with_many_kernels_stays_within_its_limits() -> None:
     drawn, more = kernel_drawings(report, context)
     assert (len({kernel.name for kernel in drawn}), more) == (MOST_KERNELS, 200 - MOST_KERNELS)
     for at in ("", "p/"):
-        page = render(report, dataclasses.replace(context, pictures_at=at))
+        page = render(report, msgspec.structs.replace(context, pictures_at=at))
         assert len(page.encode()) <= 20_000
         assert "more in the report" in page
 

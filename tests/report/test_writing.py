@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from asmevo_gate.errors import UsageError
@@ -17,7 +17,7 @@ def test_every_format_is_written_where_it_was_asked_for(tmp_path: Path) -> None:
     write_outputs(outputs, failing(), CONTEXT)
     assert sorted(path.name for path in (tmp_path / "reports").iterdir()) == sorted([*FORMATS, "markdown-pictures"])
     for name in FORMATS:
-        context = dataclasses.replace(CONTEXT, pictures_at="markdown-pictures/") if name == "markdown" else CONTEXT
+        context = msgspec.structs.replace(CONTEXT, pictures_at="markdown-pictures/") if name == "markdown" else CONTEXT
         assert (tmp_path / "reports" / name).read_bytes().decode() == renderer(name)(failing(), context)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+import msgspec
 
 from asmevo_gate.rules.rule import Example
 
@@ -34,7 +35,7 @@ def carried_over(example: Example, gpu: str) -> Example:
     """
     texts = [None if text is None else _translated(text, gpu) for text in (example.text, example.base)]
     assert texts[0] is not None
-    return replace(example, gpu=gpu, text=texts[0], base=texts[1])
+    return msgspec.structs.replace(example, gpu=gpu, text=texts[0], base=texts[1])
 
 
 def _translated(text: str, gpu: str) -> str:
