@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -37,8 +36,7 @@ from asmevo_gate.source.symbols import predefined_symbols
 from asmevo_gate.verify.assembler import NotAssembled
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """What the user asked for, beyond the settings.
 
     ``gpus`` are target names or ids that override what files say; ``named`` is true when files were named by hand: one
@@ -63,7 +61,7 @@ class Request:
     """Another process may work beside this one on the same file."""
     command: str = ""
     """The command line, for the reproduce line of reports."""
-    constraints: Mapping[str, ConstraintFile] = field(default_factory=dict)
+    constraints: Mapping[str, ConstraintFile] = msgspec.field(default_factory=dict)
     """The project's own constraint files by path, laid over the shipped ones in this order."""
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from asmevo_gate.changes.model import Change
 from asmevo_gate.gate.cache import Cache, Keys
@@ -49,8 +50,7 @@ def _silent(text: str) -> None:
     """Nobody listens."""
 
 
-@dataclass(frozen=True)
-class Execution:
+class Execution(msgspec.Struct, frozen=True):
     """How a run is executed. ``jobs`` is the number of processes (``None``: one a core where that pays, 1: this process
     alone); ``cluster`` the address of a Dask scheduler (``dask://HOST:PORT``) that takes their place; ``seconds`` the
     limit of time of one file (0: none); ``progress`` is told (files done, files in all); ``warn`` gets one line about
@@ -67,8 +67,7 @@ class Execution:
 IN_PROCESS = Execution()
 
 
-@dataclass(frozen=True)
-class Pending:
+class Pending(msgspec.Struct, frozen=True):
     """A file to check: its place in the order of results, its change and its task."""
 
     at: int
@@ -76,8 +75,7 @@ class Pending:
     task: Task
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """The outcome of one file, with the files that it was made from beside its own bytes. ``outcome`` is ``None`` where
     the file cannot be sent to a worker. ``cacheable`` is false where it was made by other means than this process has
     (the tools of another machine)."""
@@ -88,8 +86,7 @@ class Answer:
     cacheable: bool = True
 
 
-@dataclass(frozen=True)
-class CheckedFiles:
+class CheckedFiles(msgspec.Struct, frozen=True):
     """The results in the order of the files, and whether all the work was done."""
 
     results: tuple[FileResult, ...]
@@ -235,7 +232,7 @@ def _checked_here(one: Pending, files: SideFiles, settings: Settings, request: R
 def _with_help(one: Pending, request: Request, execution: Execution) -> Request:
     """The request, with leave to use a second core for a file that is checked in this process."""
     helps = execution.jobs != 1 and size_of(one.change) >= COPY_FROM_BYTES and usable_cores() > 1
-    return replace(request, beside=helps)
+    return msgspec.structs.replace(request, beside=helps)
 
 
 def _processes(sent: list[Pending], jobs: int | None) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from asmevo_gate.analysis.reachability import subroutines_of_computed_calls
 from asmevo_gate.constraints.model import ConstraintGraph
@@ -25,8 +26,7 @@ from asmevo_gate.verify.machine_words import expand_machine_words, has_machine_w
 from asmevo_gate.verify.numeric_branches import has_numeric_branches, label_numeric_branches
 
 
-@dataclass(frozen=True, slots=True)
-class FoundViolation:
+class FoundViolation(msgspec.Struct, frozen=True):
     """A violation with the rule that reported it and the kernel it belongs to (``""`` at file level)."""
 
     rule: Rule
@@ -34,8 +34,7 @@ class FoundViolation:
     kernel: str
 
 
-@dataclass(frozen=True)
-class CheckedProgram:
+class CheckedProgram(msgspec.Struct, frozen=True, dict=True):
     """One file for one target, checked by some rules."""
 
     facts: FileFacts

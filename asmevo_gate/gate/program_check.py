@@ -8,7 +8,6 @@ flow; figures). Who does them changes nothing in the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
@@ -50,8 +49,7 @@ class Rest(msgspec.Struct, frozen=True):
     pictures: tuple[KernelPicture, ...]
 
 
-@dataclass(frozen=True)
-class ProgramCheck:
+class ProgramCheck(msgspec.Struct, frozen=True, dict=True):
     """A program and its version at base (``None``: there is none that can be read), made ready to be checked.
 
     ``draw``: pictures of the kernels are asked for.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from asmevo_gate.changes.model import Change, ChangeSet, Version
 from asmevo_gate.errors import GateError
@@ -19,8 +20,7 @@ from asmevo_gate.gate.run import Request, run_gate
 from asmevo_gate.gate.settings import Settings
 
 
-@dataclass(frozen=True)
-class Repair:
+class Repair(msgspec.Struct, frozen=True):
     """One statement that goes on a line of its own before ``line`` of ``file`` (1-based, at head) and repairs
     ``findings``; ``patch`` is the unified diff against head."""
 
@@ -49,7 +49,7 @@ def tried_repairs(
         change = by_path.get(findings[0].file)
         if change is not None:
             # A check per place is the price of a suggestion that is known to work; assembling adds nothing to it.
-            again = replace(request, assemble=False, watch=None, draw=None)
+            again = msgspec.structs.replace(request, assemble=False, watch=None, draw=None)
             repair = _tried(findings, change, report, changes, settings, again, baseline)
             if repair is not None:
                 made.append(repair)

@@ -7,13 +7,12 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from asmevo_gate.changes import named_files
 from asmevo_gate.errors import UsageError
@@ -155,7 +154,7 @@ def test_what_an_outer_circumstance_decided_is_not_kept(runs: Runs, monkeypatch:
     monkeypatch.setattr(change_check, "assemble_source", lambda source, way: slow)
     runs.named(replace(REQUEST, assemble=True))
     assert runs.entries() == []
-    monkeypatch.setattr(change_check, "assemble_source", lambda source, way: msgspec.structs.replace(slow, tool=None))
+    monkeypatch.setattr(change_check, "assemble_source", lambda source, way: replace(slow, tool=None))
     runs.named(replace(REQUEST, assemble=True))
     assert len(runs.entries()) == 3
     assert parse_target("gfx90a")
