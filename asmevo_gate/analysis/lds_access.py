@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from asmevo_gate.analysis.known_values import KnownOperands, Value, immediate_offset
+from asmevo_gate.analysis.known_state import immediate_offset
+from asmevo_gate.analysis.known_values import KnownOperands
+from asmevo_gate.analysis.symbolic_values import Value
 from asmevo_gate.isa.instruction import Decoded, Op, Role
 from asmevo_gate.program.model import Function, Instruction
 

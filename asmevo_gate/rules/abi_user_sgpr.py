@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from asmevo_gate.analysis.initial_state import initial_state
-from asmevo_gate.analysis.known_values import LOADED, Value, address
+from asmevo_gate.analysis.known_state import address
+from asmevo_gate.analysis.symbolic_values import LOADED, Value
 from asmevo_gate.isa.instruction import VMEM, Decoded, Op
 from asmevo_gate.isa.registers import SGPR, interval_name
 from asmevo_gate.program.descriptor import directive_value

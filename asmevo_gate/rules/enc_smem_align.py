@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from asmevo_gate.analysis.known_values import address, immediate_offset
+from asmevo_gate.analysis.known_state import address, immediate_offset
 from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.kernel_examples import kernel_text

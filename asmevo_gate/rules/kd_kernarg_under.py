@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.analysis.known_values import address
+from asmevo_gate.analysis.known_state import address
 from asmevo_gate.isa.instruction import Op
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.kernel_examples import kernel_text

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from asmevo_gate.analysis.known_values import Value, immediate_offset
+from asmevo_gate.analysis.known_state import immediate_offset
+from asmevo_gate.analysis.symbolic_values import Value
 from asmevo_gate.isa.instruction import Decoded, Op, Role
 from asmevo_gate.isa.registers import PAIRS, SPECIAL, bits
 from asmevo_gate.program.descriptor import Descriptor, directive_value

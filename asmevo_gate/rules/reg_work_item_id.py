@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.analysis.known_values import PACKED_IDS, Value
+from asmevo_gate.analysis.symbolic_values import PACKED_IDS, Value
 from asmevo_gate.program.descriptor import directive_value
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.kernel_examples import kernel_text

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from asmevo_gate.analysis.known_values import LOADED, PACKED_IDS, Value, address, constant, known_operands
+from asmevo_gate.analysis.known_state import address
+from asmevo_gate.analysis.known_values import known_operands
+from asmevo_gate.analysis.symbolic_values import LOADED, PACKED_IDS, Value, constant
 from asmevo_gate.isa.targets import find_target
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.program.model import Function

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from asmevo_gate.analysis.divergence import divergent_branches
 from asmevo_gate.analysis.exec_regions import exec_regions, writes_memory
 from asmevo_gate.analysis.initial_state import initial_state
-from asmevo_gate.analysis.known_values import address
+from asmevo_gate.analysis.known_state import address
 from asmevo_gate.gate.file_check import CheckedProgram, check_text
 from asmevo_gate.gate.findings import findings_of
 from asmevo_gate.isa.instruction import Op, Role
