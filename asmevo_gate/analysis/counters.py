@@ -1,5 +1,5 @@
 """What each instruction does to the memory counters of its target: the events that it starts, the waits that
-it makes, the registers that it touches. Facts are data in ``isa/data/counters.json`` and
+it makes, the registers that it touches. Facts are data: :mod:`asmevo_gate.analysis.counter_data` and
 ``isa/data/waits.json``.
 
 A *track* is what a wait can be written for: one per counter, and one per pair "counter A ends with counter B"
@@ -10,13 +10,10 @@ arrived).
 from __future__ import annotations
 
 import re
-from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
-import msgspec
-
-from asmevo_gate.isa.instruction import OP_BITS, Decoded
+from asmevo_gate.analysis.counter_data import counter_data
+from asmevo_gate.isa.instruction import OP_BITS, Decoded, Op
 from asmevo_gate.isa.operand_text import evaluate
 from asmevo_gate.isa.registers import EXEC, M0, SGPRS, TTMP, VCC, VECTOR
 from asmevo_gate.isa.targets import Target
@@ -25,79 +22,6 @@ from asmevo_gate.program.model import Instruction
 
 UNORDERED = 0
 """Number of the order of events that end in any sequence: only a wait for 0 finishes one of them."""
-
-
-class _Kind(msgspec.Struct, frozen=True):
-    kind: str
-    base: str = ""
-    any: list[str] = []
-    all: list[str] = []
-    vector_result: bool = False
-
-
-class _Raise(msgspec.Struct, frozen=True):
-    counter: str
-    order: str = "unordered"
-    holds: str = ""
-    write_order: str = ""
-    consumer_order: str | None = None
-    """Write order of the instruction as the later one of two, where it differs from ``write_order``."""
-    fills_lds: bool = False
-    doubtful: bool = False
-
-
-class _Dialect(msgspec.Struct, frozen=True):
-    source: list[str] = []
-    raises: dict[str, list[_Raise]] = {}
-    exclusive: list[str] = []
-    ends_with: dict[str, dict[str, dict[str, str]]] = {}
-    """Counter -> order -> other counter -> order of that counter's events which end this one."""
-    same_as: str = ""
-
-
-class _Names(msgspec.Struct, frozen=True):
-    names: list[str]
-    source: list[str]
-    note: str = ""
-
-
-class _Barrier(msgspec.Struct, frozen=True, rename={"passes": "pass"}):
-    arrive: list[str]
-    passes: list[str]
-    source: list[str]
-
-
-class _Merging(msgspec.Struct, frozen=True):
-    base: str
-    source: list[str]
-    note: str
-
-
-class _Prefixes(msgspec.Struct, frozen=True):
-    prefixes: list[str]
-    note: str
-
-
-class _Document(msgspec.Struct, frozen=True):
-    schema: str
-    about: str
-    sources: dict[str, str]
-    notes: dict[str, str]
-    kinds: list[_Kind]
-    merging_load: _Merging
-    message_payload: _Names
-    message_free_vgprs: _Names
-    barrier: _Barrier
-    calls: _Names
-    vmem_result_over_address: _Names
-    no_counter_prefixes: _Prefixes
-    dialects: dict[str, _Dialect]
-
-
-@cache
-def _document() -> _Document:
-    content = files("asmevo_gate.isa").joinpath("data/counters.json").read_bytes()
-    return msgspec.json.decode(content, type=_Document)
 
 
 class Event(NamedTuple):
@@ -148,17 +72,45 @@ class Effect(NamedTuple):
     fills_lds: bool = False
     """Puts data in LDS, or may do so."""
     frees_vgprs: bool = False
+    special: bool = False
+    """True when there is more to it than waits, accesses and events: one of the marks above, ``ends_others`` or
+    ``unknown``."""
 
 
-_PLAIN = ("", 0, 0, 0, (), (), (), (), "", False)
-NO_EFFECT = Effect(*_PLAIN)
+NO_EFFECT = Effect("", 0, 0, 0, (), (), (), (), "", False)
+
+
+def _unknown_effect(reason: str) -> Effect:
+    return NO_EFFECT._replace(active=True, unknown=reason, special=True)
+
+
+class _Form(NamedTuple):
+    """What all texts of one mnemonic with the same classes have in common.
+
+    ``merges``: what the instruction keeps of its vector result it reads only on arrival. ``by_text``: more than
+    registers of the text matters. ``effects`` remembers the effect by that text, where it matters, and by the registers
+    read and written, which depend on the wave size too.
+    """
+
+    kind: str
+    write_order: str
+    merges: bool
+    arrives: bool
+    passes: bool
+    calls: bool
+    by_text: bool
+    effects: dict[tuple[str, int, int], Effect]
+
+
+_BY_TEXT = ("message", "export")
+"""Kinds whose first operand says which events there are."""
 
 
 class CounterModel:
     """Counters, orders and effects of one target. Use :func:`counter_model`, which keeps one per target."""
 
     def __init__(self, target: Target) -> None:
-        document = _document()
+        document = counter_data()
         dialect = document.dialects[target.facts["waitcnt"]]
         if dialect.same_as:
             dialect = document.dialects[dialect.same_as]
@@ -177,15 +129,15 @@ class CounterModel:
         self._also: dict[tuple[str, str], tuple[tuple[int, int], ...]] = {}
         self.main_track: list[int] = list(range(len(limits)))
         """The counter that a track belongs to: itself, or the first counter of a pair."""
+        self.shadows_of: list[list[int]] = [[] for _ in limits]
+        """The pairs whose first counter a counter is."""
         self._add_shadow_tracks()
         self._in_order = bool(target.facts["vmem_write_vgpr_in_order"])
         self._kinds = [(kind, re.compile(kind.base) if kind.base else None) for kind in document.kinds]
         self._any = [sum(OP_BITS[name] for name in kind.any) for kind in document.kinds]
         self._all = [sum(OP_BITS[name] for name in kind.all) for kind in document.kinds]
         self._merging = re.compile(document.merging_load.base)
-        self._kind_of: dict[tuple[str, int, bool], str] = {}
-        self._effects: dict[str, Effect] = {}
-        self._unknown_effects: dict[tuple[str, str], Effect] = {}
+        self._forms: dict[tuple[str, int, bool], _Form] = {}
 
     @property
     def tracks(self) -> int:
@@ -207,13 +159,16 @@ class CounterModel:
         return self.counters.index(counter) if counter in self.counters else None
 
     def effect(self, instruction: Instruction) -> Effect:
-        """The effect of an instruction; remembered per text."""
+        """The effect of an instruction. Texts that differ in offsets or modifiers alone share one."""
         decoded = instruction.decoded
         if decoded is None:
             return self._effect_of_unknown(instruction)
-        known = self._effects.get(decoded.text)
+        form = self._form(decoded)
+        by_text = form.by_text or decoded.has_indexed or "wait_exp" in decoded.modifiers
+        key = (decoded.text if by_text else "", decoded.reads, decoded.writes)
+        known = form.effects.get(key)
         if known is None:
-            known = self._effects[decoded.text] = self._effect(decoded)
+            known = form.effects[key] = self._effect(form, decoded)
         return known
 
     def _add_shadow_tracks(self) -> None:
@@ -228,6 +183,7 @@ class CounterModel:
                     self.track_names.append(f"{counter} through {other}")
                     self.capacity.append(self.capacity[source])
                     self.main_track.append(self.counters.index(counter))
+                    self.shadows_of[self.counters.index(counter)].append(track)
                     self._order_count.append(2)
                 self._also[counter, order] = tuple(added)
 
@@ -248,21 +204,31 @@ class CounterModel:
     def skipped_track(self) -> int | None:
         """The track on which a load over the source of an earlier operation counts as a wait for that
         operation."""
-        for counter in _document().vmem_result_over_address.names:
+        for counter in counter_data().vmem_result_over_address.names:
             if counter in self.counters:
                 return self.counters.index(counter)
         return None
 
-    def kind(self, decoded: Decoded) -> str:
-        """The kind of memory instruction, ``""`` when it raises no counter on any target."""
-        vector_result = bool(decoded.writes & VECTOR)
-        key = (decoded.base, decoded.classes, vector_result)
-        found = self._kind_of.get(key)
+    def _form(self, decoded: Decoded) -> _Form:
+        key = (decoded.base, decoded.classes, bool(decoded.writes & VECTOR))
+        found = self._forms.get(key)
         if found is None:
-            found = self._kind_of[key] = self._match(decoded.base, decoded.classes, vector_result)
+            base, barrier = decoded.base, counter_data().barrier
+            kind = self._match(*key)
+            found = self._forms[key] = _Form(
+                kind=kind,
+                write_order=self._consumer_order(kind),
+                merges=bool(kind and self._merging.fullmatch(base)),
+                arrives=base in barrier.arrive,
+                passes=base in barrier.passes,
+                calls=decoded.is_call or base in counter_data().calls.names,
+                by_text=decoded.of(Op.WAIT) or kind in _BY_TEXT,
+                effects={},
+            )
         return found
 
     def _match(self, base: str, classes: int, vector_result: bool) -> str:
+        """The kind of memory instruction, ``""`` when it raises no counter on any target."""
         for (kind, pattern), any_bits, all_bits in zip(self._kinds, self._any, self._all, strict=True):
             if pattern is not None:
                 if pattern.fullmatch(base):
@@ -271,21 +237,22 @@ class CounterModel:
                 return kind.kind
         return ""
 
-    def _effect(self, decoded: Decoded) -> Effect:
+    def _effect(self, form: _Form, decoded: Decoded) -> Effect:
         waits, unknown = self._waits(decoded)
         if unknown:
-            return Effect(*_PLAIN[:-1], True, unknown)
-        kind = self.kind(decoded)
+            return _unknown_effect(unknown)
+        kind = form.kind
         reads, writes, not_modelled = _touched(decoded)
-        if kind and self._merging.fullmatch(decoded.base):
+        if form.merges:
             reads &= ~(writes & VECTOR)
         events = self._events(kind, decoded, reads, writes)
-        document = _document()
-        base = decoded.base
-        arrives, passes = base in document.barrier.arrive, base in document.barrier.passes
-        if decoded.is_call or base in document.calls.names:
+        ends_others = tuple((e.track, e.order) for e in events if self.track_names[e.track] in self._dialect.exclusive)
+        if form.calls:
             unknown = "what the called code waits for and leaves in flight is not known"
-        write_order = self._consumer_order(kind)
+        reads_lds = kind == "lds_load" or (kind == "lds_atomic" and bool(writes & VECTOR))
+        fills_lds = kind == "flat_store" or any(event.fills_lds for event in events)
+        frees_vgprs = kind == "message" and _message(decoded) in counter_data().message_free_vgprs.names
+        marked = form.arrives or form.passes or reads_lds or fills_lds or frees_vgprs
         return Effect(
             kind=kind,
             reads=reads,
@@ -294,18 +261,17 @@ class CounterModel:
             events=events,
             counts=self._counts(events),
             waits=waits,
-            ends_others=tuple(
-                (e.track, e.order) for e in events if self.track_names[e.track] in self._dialect.exclusive
-            ),
-            write_order=write_order,
-            active=bool(waits or events or arrives or passes or unknown),
+            ends_others=ends_others,
+            write_order=form.write_order,
+            active=bool(waits or events or form.arrives or form.passes or unknown),
             unknown=unknown,
             not_modelled=not_modelled,
-            arrives=arrives,
-            passes=passes,
-            reads_lds=kind == "lds_load" or (kind == "lds_atomic" and bool(writes & VECTOR)),
-            fills_lds=kind == "flat_store" or any(event.fills_lds for event in events),
-            frees_vgprs=kind == "message" and _message(decoded) in document.message_free_vgprs.names,
+            arrives=form.arrives,
+            passes=form.passes,
+            reads_lds=reads_lds,
+            fills_lds=fills_lds,
+            frees_vgprs=frees_vgprs,
+            special=bool(marked or ends_others or unknown),
         )
 
     def _consumer_order(self, kind: str) -> str:
@@ -348,7 +314,7 @@ class CounterModel:
                 locks = reads & (VECTOR | SGPRS | TTMP.mask | VCC | EXEC | M0)
             elif one.holds == "vector_sources":
                 locks = reads & (VECTOR | EXEC)
-            elif one.holds == "m0" and _message(decoded) in _document().message_payload.names:
+            elif one.holds == "m0" and _message(decoded) in counter_data().message_payload.names:
                 locks = M0
             also = self._also.get((one.counter, one.order), ())
             events.append(
@@ -372,14 +338,14 @@ class CounterModel:
         unknown = instruction.unknown
         mnemonic = unknown.mnemonic if unknown else ""
         reason = unknown.reason if unknown else "not understood"
-        if mnemonic.startswith(tuple(_document().no_counter_prefixes.prefixes)):
-            return Effect(*_PLAIN, "", reason)
-        return Effect(*_PLAIN[:-1], True, f"'{instruction.statement.text}' is not understood: {reason}")
+        if mnemonic.startswith(tuple(counter_data().no_counter_prefixes.prefixes)):
+            return NO_EFFECT._replace(not_modelled=reason)
+        return _unknown_effect(f"'{instruction.statement.text}' is not understood: {reason}")
 
 
 def _touched(decoded: Decoded) -> tuple[int, int, str]:
     """Registers read and written, without those whose number is only known when the program runs."""
-    indexed = [operand for operand in decoded.operands if operand.indexed]
+    indexed = [operand.text for operand in decoded.operands if operand.indexed] if decoded.has_indexed else []
     if not indexed:
         return decoded.reads, decoded.writes, ""
     reads, writes = decoded.implicit_reads, decoded.implicit_writes
@@ -388,7 +354,7 @@ def _touched(decoded: Decoded) -> tuple[int, int, str]:
             role = operand.role
             reads |= operand.mask if role & 5 else 0
             writes |= operand.mask if role & 2 else 0
-    return reads, writes, f"'{indexed[0].text}' names a register that is only known when the program runs"
+    return reads, writes, f"'{indexed[0]}' names a register that is only known when the program runs"
 
 
 _MESSAGE = re.compile(r"MSG_\w+")

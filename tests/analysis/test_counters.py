@@ -313,3 +313,9 @@ def test_async_data_is_read_before_it_landed() -> None:
     body = "global_load_async_to_lds_b32 v0, v[2:3], off\n{wait}ds_load_b32 v5, v6\ns_endpgm"
     assert races("gfx1250", body.format(wait="")) == ["asynccnt.ldsdma<=0 @1"]
     assert races("gfx1250", body.format(wait="s_wait_asynccnt 0x0\n")) == []
+
+
+def test_one_text_in_both_wave_sizes_locks_the_exec_of_each() -> None:
+    body = "exp mrt0 v0, v1, v2, v3 done\ns_mov_b32 exec_hi, 0\ns_endpgm"
+    for wave_size, found in ((32, []), (64, ["expcnt.war<=0 @1"]), (32, [])):
+        assert described(pending_memory(kernel("gfx1030", body, wave_size))) == found
