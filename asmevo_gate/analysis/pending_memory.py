@@ -3,12 +3,14 @@ early."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 
 from asmevo_gate.analysis.counters import NO_EFFECT, CounterModel, Effect, counter_model
 from asmevo_gate.analysis.pending_feasibility import Feasibility
-from asmevo_gate.analysis.pending_state import STUCK, Race, Report, State, Walk
+from asmevo_gate.analysis.pending_state import STUCK, Events, Race, Report, State
+from asmevo_gate.analysis.pending_walk import Walk
 from asmevo_gate.analysis.vgpr_msb import renamed_instructions
 from asmevo_gate.errors import LimitError
 from asmevo_gate.isa.instruction import Op
@@ -56,7 +58,8 @@ class PendingMemory:
     """Result of the data flow over one function; see :func:`pending_memory`.
 
     ``races`` are the violations found, in program order. ``not_modelled`` lists (instruction index, reason):
-    behind such an instruction the analysis assumes what cannot lead to a wrong report.
+    behind such an instruction the analysis assumes what cannot lead to a wrong report. ``found_by_wait`` has for each
+    instruction that does nothing but wait the events that it finds in flight, by track.
     """
 
     def __init__(
@@ -70,7 +73,10 @@ class PendingMemory:
         lies below the one looked for, and the data flow goes on from there."""
         self.function = function
         self.model: CounterModel = counter_model(function.target)
-        self.effects: list[Effect] = effects or self._effects_of_text()
+        texts = [(self.model.effect(function.instructions[one.indices[0]]), one.indices) for one in function.spellings]
+        self.effects: list[Effect] = effects or self._effects_of_text(texts)
+        self._moves = _moves(texts)
+        self.found_by_wait: dict[int, dict[int, Events]] = {}
         self._work_limit = work_limit
         self._work = 0
         self._at_start: list[State | None] = [None] * len(function.blocks)
@@ -80,12 +86,10 @@ class PendingMemory:
         else:
             self._go_on_from(below)
 
-    def _effects_of_text(self) -> list[Effect]:
-        instructions = self.function.instructions
-        self.effects = [NO_EFFECT] * len(instructions)
-        for one in self.function.spellings:
-            effect = self.model.effect(instructions[one.indices[0]])
-            for index in one.indices:
+    def _effects_of_text(self, texts: list[tuple[Effect, list[int]]]) -> list[Effect]:
+        self.effects = [NO_EFFECT] * len(self.function.instructions)
+        for effect, indices in texts:
+            for index in indices:
                 self.effects[index] = effect
         for index in renamed_instructions(self.function):
             self.effects[index] = _without_vgprs(self.effects[index])
@@ -118,7 +122,7 @@ class PendingMemory:
     def _check_return(self, index: int, state: State, report: Report) -> None:
         """Results in flight at the return of a device function: by convention the caller does not wait for them."""
         for track in range(len(self.model.counters)):
-            for producer, later in state.tracks[track].items():
+            for producer, later in state.on(track).items():
                 holds = next((one.holds for one in self.effects[producer].events if one.track == track), 0)
                 if producer >= 0 and holds:
                     report(Race("return", track, producer, index, max(later, 0), holds, certain=False))
@@ -182,10 +186,14 @@ class PendingMemory:
             walk.step(position, self.effects[position])
         return walk.state()
 
+    def moves(self, first: int, end: int) -> list[int]:
+        """The instructions from ``first`` to ``end`` that may change what is in flight or need something that is."""
+        return self._moves[bisect_left(self._moves, first) : bisect_left(self._moves, end)]
+
     def state_after(self, block: Block, start: State | None = None) -> State | None:
         """The abstract state at the end of a block, from its fixed point or from a given state."""
         start = start or self._at_start[block.number]
-        return None if start is None else self._walk(block, start).state()
+        return None if start is None else self._behind(block, start)
 
     def start_of(self, block: Block) -> State | None:
         """The abstract state at the start of a block."""
@@ -206,7 +214,7 @@ class PendingMemory:
     def _described(self, state: State) -> tuple[Pending, ...]:
         found = []
         for track, counter in enumerate(self.model.counters):
-            for index, later in state.tracks[track].items():
+            for index, later in state.on(track).items():
                 if index >= 0:
                     event = next(one for one in self.effects[index].events if one.track == track)
                     producer = self.function.instructions[index]
@@ -216,13 +224,19 @@ class PendingMemory:
         found.sort(key=lambda one: (one.counter, one.producer.index))
         return tuple(found)
 
-    def _walk(self, block: Block, start: State, report: Report | None = None) -> Walk:
+    def _behind(self, block: Block, start: State, report: Report | None = None) -> State:
+        moves = self.moves(block.first, block.end)
+        if not moves:
+            return start
         walk = Walk(self.model, self.effects, start)
         step = walk.step
-        for index, effect in enumerate(self.effects[block.first : block.end], block.first):
+        for index in moves:
+            effect = self.effects[index]
             if effect.active or effect.touches & walk.holds or effect.writes & walk.locks:
+                if report and effect.waits and not effect.touches:
+                    self.found_by_wait[index] = walk.found_by(effect.waits)
                 step(index, effect, report)
-        return walk
+        return walk.state()
 
     def _add_skipped_waits(self) -> None:
         """Add the waits that the compiler leaves out and yet relies on; see ``vmem_result_over_address``."""
@@ -250,17 +264,18 @@ class PendingMemory:
         blocks = self.function.blocks
         if not blocks:
             return
-        self._at_start[0] = State(self.model.tracks, lds_empty=self.function.is_kernel)
+        self._at_start[0] = State({}, lds_empty=self.function.is_kernel)
         self._run([0])
         if any(block.leaves and block.leaves != RETURN for block in blocks):
             for block in blocks:
                 if self._at_start[block.number] is None and not block.predecessors:
-                    self._at_start[block.number] = State(self.model.tracks)
+                    self._at_start[block.number] = State({})
                     self._run([block.number])
 
     def _go_on_from(self, below: PendingMemory) -> None:
-        self._at_start = [None if state is None else state.copy() for state in below._at_start]
+        self._at_start = list(below._at_start)
         self._races_in = dict(below._races_in)
+        self.found_by_wait = dict(below.found_by_wait)
         changed = [
             block.number
             for block in self.function.blocks
@@ -283,7 +298,7 @@ class PendingMemory:
             start = self._at_start[number]
             assert start is not None
             races: list[Race] = []
-            end = self._walk(block, start, races.append).state()
+            end = self._behind(block, start, races.append)
             if block.leaves == RETURN and not self.function.is_kernel:
                 self._check_return(block.end - 1, end, races.append)
             self._races_in[number] = races  # of the last walk, which starts with what the fixed point holds
@@ -292,10 +307,10 @@ class PendingMemory:
             for successor in block.successors:
                 known = self._at_start[successor]
                 self._work += size
-                if known is None:
-                    self._at_start[successor] = end.copy()
-                elif not known.merge(end):
+                joined = end if known is None else known.joined(end)
+                if joined is known:
                     continue
+                self._at_start[successor] = joined
                 if successor not in queued:
                     queued.add(successor)
                     heapq.heappush(queue, (rank[successor], successor))
@@ -331,6 +346,20 @@ class PendingMemory:
         for position, number in enumerate(reversed(postorder)):
             ranks[number] = position
         return ranks
+
+
+def _moves(texts: list[tuple[Effect, list[int]]]) -> list[int]:
+    holds = locks = 0
+    for effect, _ in texts:
+        for event in effect.events:
+            holds |= event.holds
+            locks |= event.locks
+    found: list[int] = []
+    for effect, indices in texts:
+        if effect.active or effect.touches & holds or effect.writes & locks:
+            found += indices
+    found.sort()
+    return found
 
 
 def _without_vgprs(effect: Effect) -> Effect:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from asmevo_gate.analysis.pending_memory import PendingMemory
-from asmevo_gate.analysis.pending_state import STUCK, Race, State, Walk
+from asmevo_gate.analysis.pending_state import STUCK, Race, State
+from asmevo_gate.analysis.pending_walk import Walk
 from asmevo_gate.program.model import Block, Function, Instruction
 
 TRACED_PATHS = 200
@@ -127,7 +128,8 @@ class _Tracer:
         home = memory.block_of(race.producer)
         if goal is home and race.producer < race.consumer:
             walk = self._from_producer(race.producer, race.consumer)
-            if event in walk.state().tracks[race.track] or ~event in walk.state().tracks[race.track]:
+            events = walk.state().on(race.track)
+            if event in events or ~event in events:
                 return list(range(race.producer, race.consumer + 1))
         blocks = self._blocks_back(goal, home, event, race)
         if blocks is None:
@@ -140,7 +142,7 @@ class _Tracer:
 
     def _from_producer(self, producer: int, end: int) -> Walk:
         memory = self._memory
-        walk = Walk(memory.model, memory.effects, State(memory.model.tracks, lds_empty=True))
+        walk = Walk(memory.model, memory.effects, State({}, lds_empty=True))
         for index in range(producer, end):
             walk.step(index, memory.effects[index])
         return walk
@@ -153,18 +155,18 @@ class _Tracer:
     def _blocks_back(self, goal: Block, home: Block, event: int, race: Race) -> list[Block] | None:
         """Blocks between ``home`` and ``goal`` along edges that carry the smallest number of later events."""
         all_blocks = self._memory.function.blocks
-        born = self._from_producer(race.producer, home.end).state().tracks[race.track]
+        born = self._from_producer(race.producer, home.end).state().on(race.track)
         at_birth = born.get(event, born.get(~event))
         came_from: dict[int, int] = {goal.number: -1}
         queue = [goal.number]
         for number in queue:
             start = self._memory.start_of(all_blocks[number])
-            wanted = start.tracks[race.track].get(event) if start else None
+            wanted = start.on(race.track).get(event) if start else None
             if wanted is None:
                 continue
             for previous in all_blocks[number].predecessors:
                 end = self._end(all_blocks[previous])
-                carried = end.tracks[race.track].get(event) if end else None
+                carried = end.on(race.track).get(event) if end else None
                 if carried != wanted:
                     continue
                 if previous == home.number and at_birth in (wanted, STUCK):
