@@ -7,6 +7,7 @@ it uses.
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
 import sys
@@ -83,6 +84,10 @@ def collect_garbage_seldom() -> None:
     gc.set_threshold(_COLLECT_AFTER, 50, 50)
 
 
+_CANNOT_WRITE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
+"""Errors of a full or broken device. Those that name no file are standard output's."""
+
+
 def run(arguments: list[str]) -> int:
     """Run the command line and give its exit code."""
     collect_garbage_seldom()
@@ -102,6 +107,9 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if os.environ.get("ASMEVO_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.filename is None and error.errno in _CANNOT_WRITE:
+            click.echo(f"asmevo-gate: the output cannot be written: {error.strerror}", err=True)
+            return 2
         click.echo(
             f"asmevo-gate: internal error: {type(error).__name__}: {error}\n"
             "  this is a fault of the gate; run with ASMEVO_DEBUG=1 for the traceback, and report it",

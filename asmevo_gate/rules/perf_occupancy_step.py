@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asmevo_gate.analysis.occupancy import most_vgprs
+from asmevo_gate.analysis.resources import Resources
 from asmevo_gate.isa.registers import AGPR, VGPR
 from asmevo_gate.isa.resource_limits import resource_limits
 from asmevo_gate.program.model import Instruction
@@ -66,10 +67,8 @@ class OccupancyStep(Rule):
             if before.occupancy is None or before.occupancy.waves <= waves:
                 return
             limiters = now.occupancy.limited_by
-            message = (
-                f"occupancy fell from {before.occupancy.waves} to {waves} waves per SIMD, limited by "
-                f"{', '.join(limiters)} ({now.vgpr_total} VGPRs, before {before.vgpr_total})"
-            )
+            reasons = " and ".join(_reason(limiter, now, before) for limiter in limiters)
+            message = f"occupancy fell from {before.occupancy.waves} to {waves} waves per SIMD, limited by {reasons}"
             most = None
             if "vgpr" in limiters:
                 most = most_vgprs(limits, wave_size, before.occupancy.waves)
@@ -82,6 +81,17 @@ class OccupancyStep(Rule):
         if 0 < now.vgpr_total - most <= _NEAR:
             message = f"{now.vgpr_total} VGPRs give {waves} waves per SIMD; {most} would give {waves + 1}"
             yield _violation(facts, most, message, "info")
+
+
+def _reason(limiter: str, now: Resources, before: Resources) -> str:
+    """What holds the waves back, with its size now and before."""
+    if limiter == "vgpr":
+        return f"{now.vgpr_total} VGPRs (before {before.vgpr_total})"
+    if limiter == "sgpr":
+        return f"{now.sgpr_allocated} SGPRs (before {before.sgpr_allocated})"
+    if limiter == "lds":
+        return f"{now.lds_bytes} bytes of LDS (before {before.lds_bytes})"
+    return "the size of the work-group"
 
 
 def _violation(facts: KernelFacts, most: int | None, message: str, severity: Severity | None) -> Violation:

@@ -67,3 +67,14 @@ def test_standard_input_gives_json_for_a_generator(tmp_path: Path) -> None:
     assert [(one["rule"], one["line"]) for one in report["findings"] if one["severity"] == "error"] == [
         ("cf.falls_off", 2)
     ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [["rules"], ["check", "--no-cache", "good.s"], ["explain", "cf.falls_off"]])
+def test_an_output_without_room_is_no_fault_of_the_gate(tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "good.s").write_text(GOOD)
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "asmevo_gate", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, check=False, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr == b"asmevo-gate: the output cannot be written: No space left on device\n"

@@ -181,6 +181,8 @@ _NO_ACCUM = "the GPU has no accumulation registers behind .amdhsa_accum_offset"
 _SGPRS_FIXED = "each wave has all SGPRs, whatever the descriptor says"
 _WAVE64_ONLY = "the GPU has no wave32"
 _NO_SCALAR_STORE = "the GPU has no scalar stores"
+_WHOLE_BARRIER = "the barrier of the GPU is one instruction"
+_KEEPS_VGPRS = "the GPU has no message that gives VGPRs back"
 _NO_LDS_LOAD = "no memory instruction of the GPU puts data in LDS"
 
 NOT_APPLICABLE: dict[tuple[str, str], str] = {
@@ -192,6 +194,8 @@ NOT_APPLICABLE: dict[tuple[str, str], str] = {
     **{("wave.exec64_in_wave32", gpu): _WAVE64_ONLY for gpu in ("gfx900", "gfx90a", "gfx942")},
     **{("wait.scalar_store", gpu): _NO_SCALAR_STORE for gpu in ("gfx1030", "gfx1100", "gfx1200", "gfx1250")},
     **{("wait.counter.ldsdma", gpu): _NO_LDS_LOAD for gpu in ("gfx1100", "gfx1200")},
+    **{("cf.split_barrier", gpu): _WHOLE_BARRIER for gpu in ("gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100")},
+    **{("reg.deallocated", gpu): _KEEPS_VGPRS for gpu in ("gfx900", "gfx90a", "gfx942", "gfx1030")},
     ("kd.reserve", "gfx942"): "six SGPRs behind those that are asked for are always there",
     ("wait.counter.war", "gfx942"): "the GPU has neither exports nor GDS",
 }  # fmt: skip
