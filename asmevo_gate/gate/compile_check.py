@@ -14,15 +14,8 @@ from asmevo_gate.gate.target_choice import Configuration
 from asmevo_gate.isa.decoder import isa_for
 from asmevo_gate.isa.instruction import NotDecoded
 from asmevo_gate.source.statement import Source
-from asmevo_gate.verify.assembler import (
-    AssemblyErrors,
-    AssemblyMessage,
-    AssemblyResult,
-    NotAssembled,
-    assemble,
-    find_assembler,
-)
-from asmevo_gate.verify.discovery import Tool
+from asmevo_gate.verify.assembler import AssemblyErrors, AssemblyMessage, AssemblyResult
+from asmevo_gate.verify.assembler_at_hand import AssemblerAtHand
 
 RULE = "enc.assembles"
 
@@ -40,10 +33,10 @@ _PLAIN_WORDS = (
 
 
 @cache
-def _assembler(gpu: str) -> Tool | NotAssembled:
+def _assembler(gpu: str) -> AssemblerAtHand:
     from asmevo_gate.isa.targets import find_target
 
-    return find_assembler(find_target(gpu))
+    return AssemblerAtHand(find_target(gpu))
 
 
 def assemble_source(source: Source, way: Configuration) -> AssemblyResult:
@@ -52,16 +45,14 @@ def assemble_source(source: Source, way: Configuration) -> AssemblyResult:
     The files that it includes are the ones that were read with it (from the same side of the change), laid out in a
     temporary directory; nothing else can be included.
     """
-    tool = _assembler(way.target.name)
-    if isinstance(tool, NotAssembled):
-        return tool
     with TemporaryDirectory(prefix="asmevo-gate-include-") as name:
         root = Path(name)
         for path, text in source.files.items():
             _write_below(root, path, text)
         own = PurePosixPath(source.path).parent
         directories = [root / own, *(root / path for path in way.include), root] if len(source.files) > 1 else []
-        return assemble(source.text, way.target, tool, way.wave_size, way.defines, directories)
+        assembler = _assembler(way.target.name)
+        return assembler.assemble(source.text, way.target, way.wave_size, way.defines, directories)
 
 
 def _write_below(root: Path, path: str, text: str) -> None:

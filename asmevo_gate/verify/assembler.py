@@ -24,6 +24,9 @@ from asmevo_gate.verify.limited_process import (
     run_limited,
 )
 
+ASSEMBLERS = ("clang", "llvm-mc")
+"""The kinds of tools that assemble."""
+
 _NEW_TARGET = re.compile(r"^([ \t]*)\.amdgcn_target[ \t]+\"amdgpu[^\"\n]*\"", re.M)
 _TARGET_FEATURES = re.compile(r"^[ \t]*\.amdgcn_target[ \t]+\"[^\"\n]*-(gfx[0-9a-f]+)((?::\w+[+-])*)\"", re.M)
 _READS_FILES = re.compile(r"\.inc(?:lude|bin)\b", re.IGNORECASE)
@@ -32,6 +35,8 @@ _MESSAGE = re.compile(
     r"^(?P<file>[^\n:]*(?::[\\/][^\n:]*)?):(?P<line>\d+):(?P<column>\d+): (?P<kind>error|warning|note): (?P<text>.*)$",
     re.M,
 )
+_IGNORED_TARGET = "is not a recognized processor"
+"""What LLVM says before it assembles for another processor than the one asked for."""
 _STANDARD_INPUT = ("<stdin>", "-", "")
 
 
@@ -79,13 +84,22 @@ AssemblyResult = Assembled | AssemblyErrors | NotAssembled
 def find_assembler(target: Target, option: str | None = None) -> Tool | NotAssembled:
     """The first assembler that knows the target's processor; ``option`` as in :func:`find_tools`."""
     tried = []
-    for found in find_tools(("clang", "llvm-mc"), option):
-        if isinstance(found, Rejected):
-            tried.append(f"{' '.join(found.command)}: {found.reason}")
-        elif found.knows(target.name):
+    for found in find_tools(ASSEMBLERS, option):
+        if isinstance(found, Tool) and found.knows(target.name):
             return found
-        else:
-            tried.append(f"{found}: does not know {target.name}")
+        tried.append(why_not(found, target))
+    return no_assembler(target, tried)
+
+
+def why_not(found: Tool | Rejected, target: Target) -> str:
+    """Why a tool does not assemble for the target, for :func:`no_assembler`."""
+    if isinstance(found, Rejected):
+        return f"{' '.join(found.command)}: {found.reason}"
+    return f"{found}: does not know {target.name}"
+
+
+def no_assembler(target: Target, tried: Sequence[str]) -> NotAssembled:
+    """The answer where none serves; ``tried`` are those that were found, and why they do not serve."""
     listed = "; ".join(tried) or "none was found"
     return NotAssembled(
         f"no assembler for {target.name}: {listed}", "pip install 'asmevo-gate[assembler]', or set ASMEVO_ASSEMBLER"
@@ -135,6 +149,8 @@ def assemble(
 def _judge(
     result: Finished, messages: tuple[AssemblyMessage, ...], tool: Tool, newer: bool, output: Path
 ) -> AssemblyResult:
+    if _IGNORED_TARGET in result.errors:
+        return NotAssembled(f"{tool} does not know the processor", "use a newer assembler", tool)
     if not result.code and output.is_file():
         return Assembled(output.read_bytes(), tool, messages)
     errors = tuple(message for message in messages if message.severity == "error")

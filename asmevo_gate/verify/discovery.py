@@ -38,7 +38,7 @@ class Tool(msgspec.Struct, frozen=True):
 
     ``kind`` is ``clang``, ``llvm-mc``, ``llvm-objdump`` or ``llvm-c`` (a shared library, used by a child process).
     ``command`` starts it, ``origin`` says how it was found, ``cpus`` which processors it knows (empty when the tool
-    does not tell).
+    does not tell). ``version`` is empty while nobody has asked the program.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Tool(msgspec.Struct, frozen=True):
         return not self.cpus or cpu in self.cpus
 
     def __str__(self) -> str:
-        return f"{' '.join(self.command)} ({self.version})"
+        return f"{' '.join(self.command)} ({self.version})" if self.version else " ".join(self.command)
 
 
 class Rejected(msgspec.Struct, frozen=True):
@@ -63,10 +63,20 @@ class Rejected(msgspec.Struct, frozen=True):
     reason: str
 
 
-class _Candidate(msgspec.Struct, frozen=True):
+class Candidate(msgspec.Struct, frozen=True):
+    """A program that may be such a tool. It has not been started."""
+
     kind: str
     command: tuple[str, ...]
     origin: str
+
+    def trusted(self) -> Tool:
+        """The candidate as a tool that is used without being asked what it can do."""
+        return Tool(self.kind, self.command, "", frozenset(), self.origin)
+
+    def asked(self) -> Tool | Rejected:
+        """Asks the program for its version and its AMDGPU processors; once in the life of this process."""
+        return probe(self.kind, self.command, self.origin)
 
 
 def find_tools(
@@ -76,11 +86,18 @@ def find_tools(
 
     ``option`` is the user's choice; when it is given (or ``ASMEVO_ASSEMBLER`` is set) the tool found there comes first.
     """
+    return (candidate.asked() for candidate in find_candidates(kinds, option, environment))
+
+
+def find_candidates(
+    kinds: tuple[str, ...], option: str | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[Candidate]:
+    """What :func:`find_tools` would probe, in the same order."""
     seen: set[tuple[str, ...]] = set()
     for candidate in _candidates(option, os.environ if environment is None else environment):
         if candidate.kind in kinds and candidate.command not in seen:
             seen.add(candidate.command)
-            yield probe(candidate.kind, candidate.command, candidate.origin)
+            yield candidate
 
 
 def tool_files(environment: Mapping[str, str] | None = None) -> Iterator[str]:
@@ -96,7 +113,7 @@ def tool_files(environment: Mapping[str, str] | None = None) -> Iterator[str]:
             yield f"{candidate.kind} {file} {status.st_size} {status.st_mtime_ns}"
 
 
-def _candidates(option: str | None, environment: Mapping[str, str]) -> Iterator[_Candidate]:
+def _candidates(option: str | None, environment: Mapping[str, str]) -> Iterator[Candidate]:
     for value, origin in ((option, "option"), (environment.get(OPTION), OPTION)):
         if value:
             yield from _named(Path(value), origin)
@@ -112,13 +129,13 @@ def _candidates(option: str | None, environment: Mapping[str, str]) -> Iterator[
     yield from _packages()
 
 
-def _named(path: Path, origin: str) -> Iterator[_Candidate]:
+def _named(path: Path, origin: str) -> Iterator[Candidate]:
     if path.is_dir():
         yield from _directory(path, origin)
         yield from _rocm(path, origin)
     else:
         found = shutil.which(str(path)) or str(path)
-        yield _Candidate(_kind_of(Path(found).name), (found,), origin)
+        yield Candidate(_kind_of(Path(found).name), (found,), origin)
 
 
 def _kind_of(name: str) -> str:
@@ -127,14 +144,14 @@ def _kind_of(name: str) -> str:
 
 def _directory(
     path: Path, origin: str, names: tuple[str, ...] = ("clang", "llvm-mc", "llvm-objdump")
-) -> Iterator[_Candidate]:
+) -> Iterator[Candidate]:
     for name in names:
         for file in (path / name, path / f"{name}.exe"):
             if file.is_file():
-                yield _Candidate(name, (str(file),), origin)
+                yield Candidate(name, (str(file),), origin)
 
 
-def _rocm(root: Path, origin: str) -> Iterator[_Candidate]:
+def _rocm(root: Path, origin: str) -> Iterator[Candidate]:
     for binaries in _ROCM_BINARIES:
         yield from _directory(root / binaries, origin)
 
@@ -146,7 +163,7 @@ def _rocm_roots(parent: Path) -> list[Path]:
     return [parent / "rocm", *versions]
 
 
-def _rocm_sdk(environment: Mapping[str, str]) -> Iterator[_Candidate]:
+def _rocm_sdk(environment: Mapping[str, str]) -> Iterator[Candidate]:
     """ROCm installed by pip tells its own place."""
     program = shutil.which("rocm-sdk", path=environment.get("PATH"))
     if program:
@@ -155,15 +172,15 @@ def _rocm_sdk(environment: Mapping[str, str]) -> Iterator[_Candidate]:
             yield from _rocm(Path(done.output.decode("utf-8", "replace").strip()), "rocm-sdk")
 
 
-def _numbered_tools(environment: Mapping[str, str]) -> Iterator[_Candidate]:
-    found: list[tuple[int, _Candidate]] = []
+def _numbered_tools(environment: Mapping[str, str]) -> Iterator[Candidate]:
+    found: list[tuple[int, Candidate]] = []
     for directory in environment.get("PATH", "").split(os.pathsep):
         path = Path(directory)
         if directory and path.is_dir():
             for file in path.iterdir():
                 match = _NUMBERED.match(file.name)
                 if match:
-                    found.append((int(match[2]), _Candidate(match[1], (str(file),), "PATH")))
+                    found.append((int(match[2]), Candidate(match[1], (str(file),), "PATH")))
     for path in Path("/usr/lib").glob("llvm-*"):
         match = _DIRECTORY.match(path.name)
         if match:
@@ -172,15 +189,15 @@ def _numbered_tools(environment: Mapping[str, str]) -> Iterator[_Candidate]:
     yield from (candidate for _, candidate in found)
 
 
-def _packages() -> Iterator[_Candidate]:
+def _packages() -> Iterator[Candidate]:
     zig = _package_directory("ziglang")
     if zig:
         program = zig / ("zig.exe" if sys.platform == "win32" else "zig")
-        yield _Candidate("clang", (str(program), "clang"), "ziglang")
+        yield Candidate("clang", (str(program), "clang"), "ziglang")
     rocm = _package_directory("rocm.llvm")
     if rocm:
         for library in sorted(rocm.rglob("librocmllvm.so*")):
-            yield _Candidate("llvm-c", (str(library),), "rocm-llvm-python")
+            yield Candidate("llvm-c", (str(library),), "rocm-llvm-python")
 
 
 def _package_directory(name: str) -> Path | None:
