@@ -19,7 +19,7 @@ import msgspec
 from asmevo_gate.analysis.definitions import defined_at_block_starts, may_define
 from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
 from asmevo_gate.isa.instruction import MATRIX, Decoded, Op
-from asmevo_gate.isa.registers import AGPRS, SGPR, VECTOR, VGPR, VGPRS, bits
+from asmevo_gate.isa.registers import AGPRS, EXEC, SGPR, VECTOR, VGPR, VGPRS, bits
 from asmevo_gate.program.model import Block, Function
 
 _IGNORES_EXEC = MATRIX | Op.ACCVGPR
@@ -63,15 +63,22 @@ class Liveness(msgspec.Struct, frozen=True, dict=True):
         return tuple(before for before, _ in points), tuple(after for _, after in points)
 
 
-class _Effect(msgspec.Struct, frozen=True):
-    """What one instruction does to the two need sets. ``keeps`` / ``keeps_outside`` are the registers that it does not
-    overwrite inside / outside of EXEC."""
+class _Lanes(msgspec.Struct, frozen=True, gc=False):
+    """What an instruction does past the lanes that EXEC selects: registers that it reads and kills in the others, and
+    how it changes which lanes those are."""
 
     reads: int
-    reads_outside: int
-    keeps: int
-    keeps_outside: int
+    kills: int
     change: ExecChange
+
+
+class _Effect(msgspec.Struct, frozen=True, gc=False):
+    """What one instruction, or a run of them, does to the two need sets: the registers that it reads before it writes
+    them, and those that it overwrites; ``lanes`` for the few that do more."""
+
+    reads: int
+    kills: int
+    lanes: _Lanes | None
 
 
 class _Solution(msgspec.Struct, frozen=True):
@@ -79,14 +86,14 @@ class _Solution(msgspec.Struct, frozen=True):
     start."""
 
     function: Function
-    effects: list[_Effect | None]
+    effects: list[_Effect]
     needs: list[tuple[int, int]]
     defined: list[int]
 
 
 def live_registers(function: Function) -> Liveness:
     """Liveness of every register, exact on straight-line code, conservative where lanes or paths are not known."""
-    effects: list[_Effect | None] = [None] * len(function.instructions)
+    effects = [_NOTHING] * len(function.instructions)
     for _, decoded, indices in function.spellings:
         if decoded is not None:
             effect = _effect(decoded)
@@ -102,56 +109,61 @@ def live_registers(function: Function) -> Liveness:
     return Liveness(*_peaks(solution), exact, solution)
 
 
+_NOTHING = _Effect(0, 0, None)
+"""The effect of an instruction that is not understood: none."""
+
+
 def _effect(decoded: Decoded) -> _Effect:
-    reads = decoded.reads | (CALL_READS if decoded.classes & Op.CALL else 0)
-    kills = decoded.writes & ~decoded.keeps
-    for operand in decoded.operands:
-        if operand.indexed:
-            # The register named is not the one accessed: nothing is known to be overwritten.
-            kills &= ~operand.mask
-    whole_wave = bool(decoded.classes & _IGNORES_EXEC) or decoded.base.startswith(_LANE_ACCESS)
-    other_lanes = whole_wave or bool(decoded.classes & Op.DPP)
-    return _Effect(
-        reads=reads,
-        reads_outside=reads & VECTOR if other_lanes else 0,
-        keeps=~kills,
-        keeps_outside=~(kills & VECTOR) if whole_wave and decoded.base != "v_writelane_b32" else -1,
-        change=exec_change(decoded),
-    )
+    classes, reads, kills = decoded.classes, decoded.reads, decoded.writes
+    if classes & Op.CALL:
+        reads |= CALL_READS
+    if decoded.keeps:
+        kills &= ~decoded.keeps
+    if decoded.has_indexed:
+        for operand in decoded.operands:
+            if operand.indexed:
+                # The register named is not the one accessed: nothing is known to be overwritten.
+                kills &= ~operand.mask
+    whole_wave = bool(classes & _IGNORES_EXEC) or decoded.base.startswith(_LANE_ACCESS)
+    other_lanes = whole_wave or bool(classes & Op.DPP)
+    if not other_lanes and not decoded.writes & EXEC:
+        return _Effect(reads, kills, None)
+    killed = kills & VECTOR if whole_wave and decoded.base != "v_writelane_b32" else 0
+    return _Effect(reads, kills, _Lanes(reads & VECTOR if other_lanes else 0, killed, exec_change(decoded)))
 
 
-def _step(effect: _Effect | None, inside: int, outside: int) -> tuple[int, int]:
+def _step(effect: _Effect, inside: int, outside: int) -> tuple[int, int]:
     """Needs before an instruction from the needs after it."""
-    if effect is None:
-        return inside, outside
-    if effect.change is not ExecChange.NONE:
+    lanes = effect.lanes
+    if lanes is None:
+        return inside & ~effect.kills | effect.reads, outside
+    if lanes.change is not ExecChange.NONE:
         both = inside | outside
-        if effect.change is ExecChange.NARROWS:
+        if lanes.change is ExecChange.NARROWS:
             inside = both
-        elif effect.change is ExecChange.WIDENS:
+        elif lanes.change is ExecChange.WIDENS:
             outside = both & VECTOR
         else:
             inside, outside = both, both & VECTOR
-    return inside & effect.keeps | effect.reads, outside & effect.keeps_outside | effect.reads_outside
+    return inside & ~effect.kills | effect.reads, outside & ~lanes.kills | lanes.reads
 
 
-def _joined(effects: list[_Effect | None]) -> _Effect | None:
+def _joined(effects: list[_Effect]) -> _Effect | None:
     """The effect of a run of instructions as that of one; ``None`` where it writes EXEC, which mixes the need sets."""
-    reads = reads_outside = 0
-    keeps = keeps_outside = -1
-    for effect in reversed(effects):
-        if effect is None:
-            continue
-        if effect.change is not ExecChange.NONE:
-            return None
-        reads = reads & effect.keeps | effect.reads
-        reads_outside = reads_outside & effect.keeps_outside | effect.reads_outside
-        keeps &= effect.keeps
-        keeps_outside &= effect.keeps_outside
-    return _Effect(reads, reads_outside, keeps, keeps_outside, ExecChange.NONE)
+    reads = kills = reads_outside = kills_outside = 0
+    for effect in effects:
+        reads |= effect.reads & ~kills
+        kills |= effect.kills
+        lanes = effect.lanes
+        if lanes is not None:
+            if lanes.change is not ExecChange.NONE:
+                return None
+            reads_outside |= lanes.reads & ~kills_outside
+            kills_outside |= lanes.kills
+    return _Effect(reads, kills, _Lanes(reads_outside, kills_outside, ExecChange.NONE))
 
 
-def _solve_needs(function: Function, effects: list[_Effect | None]) -> list[tuple[int, int]]:
+def _solve_needs(function: Function, effects: list[_Effect]) -> list[tuple[int, int]]:
     """Needs at the end of each block: the least fixed point, by a worklist in reverse order.
 
     The sets only grow and are bounded by the register line, and every step is monotone, so this ends.
