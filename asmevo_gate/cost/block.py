@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 
-from asmevo_gate.cost.body import Body, own_times
-from asmevo_gate.cost.explain import Explanation, TimelineEntry
+import msgspec
+
+from asmevo_gate.cost.body import Body, body_of
+from asmevo_gate.cost.explain import TimelineEntry, time_line
+from asmevo_gate.cost.figures import Figures, figures_of
 from asmevo_gate.cost.fingerprint import Fingerprint
 from asmevo_gate.cost.interval import Cycles
-from asmevo_gate.cost.load import Load, share
-from asmevo_gate.cost.timing import Timing, timing_for
+from asmevo_gate.cost.load import Load
+from asmevo_gate.cost.sequence import Open
+from asmevo_gate.cost.timing import timing_for
 from asmevo_gate.isa.instruction import Decoded
 from asmevo_gate.program.model import Instruction
 
 
-@dataclass(frozen=True)
-class BlockCost:
+class BlockCost(msgspec.Struct, frozen=True, dict=True):
     """The cost of a run of instructions.
 
     ``cycles`` are clk for one pass of every wave (one iteration of a loop body in steady state). ``ipc`` counts the
     instructions of all waves a clk and SIMD. ``pipe_use`` is the share of the time (at the low end) for which the
     waves keep a pipe. ``not_modelled`` lists instructions without meaning on the target, which cost nothing here, and
-    those whose timing nobody published; ``assumptions`` what stood in for figures that nobody published.
+    those whose timing nobody published; ``assumptions`` what stood in for figures that nobody published. ``load`` is
+    what one wave asks of the machine.
     """
 
     cycles: Cycles
@@ -34,19 +37,19 @@ class BlockCost:
     pipe_use: Mapping[str, float]
     not_modelled: tuple[str, ...]
     assumptions: tuple[str, ...]
-    load: Load = field(repr=False)
-    """What one wave asks of the machine."""
-    _explanation: Explanation = field(repr=False, compare=False)
+    load: Load
+    _body: Body
+    _figures: Figures
 
     @cached_property
     def timeline(self) -> tuple[TimelineEntry, ...]:
         """The instructions of one pass of one wave in time."""
-        return tuple(self._explanation.entries())
+        return tuple(time_line(self._body))
 
-    @cached_property
+    @property
     def limited_by(self) -> str:
         """What decides the cycles, in words."""
-        return self._explanation.limited_by()
+        return self._figures.limited_by
 
 
 def block_cost(
@@ -74,27 +77,17 @@ def block_cost(
     """
     size = wave_size if wave_size is not None else fingerprint.wave_sizes[0]
     timing = timing_for(fingerprint.target, size)
-    return body_cost(Body(instructions, timing, loop), waves, active_simds=active_simds, pending=pending)
+    numbers = {name: number for number, name in enumerate(timing.counter_names)}
+    still_open = tuple(sorted((numbers[name], clk) for name, clk in (pending or {}).items() if name in numbers))
+    return body_cost(body_of(instructions, timing, loop), waves, active_simds=active_simds, pending=still_open)
 
 
-def body_cost(
-    body: Body, waves: int = 1, *, active_simds: int | None = None, pending: Mapping[str, float] | None = None
-) -> BlockCost:
+def body_cost(body: Body, waves: int = 1, *, active_simds: int | None = None, pending: Open = ()) -> BlockCost:
     """The cost of instructions made ready; see :func:`block_cost`."""
-    open_counters = _open_counters(body.timing, pending) if pending and not body.loop else {}
-    low, high = own_times(body, open_counters)
-    load = Load(low, high, body.use, body.bytes, len(body.steps))
-    shared = share(load, body.timing, waves, active_simds)
+    sequence = body.sequence
+    figures = figures_of(sequence, waves, active_simds=active_simds, pending=pending)
+    load, shared = figures.load, figures.shared
     return BlockCost(
-        shared.cycles, shared.ipc, load.instructions, waves, body.loop, shared.pipe_use, body.not_modelled,
-        body.assumptions, load, Explanation(body, shared, waves),
+        shared.cycles, shared.ipc, load.instructions, waves, sequence.loop, figures.pipe_use, body.not_modelled,
+        sequence.assumptions, load, body, figures,
     )  # fmt: skip
-
-
-def _open_counters(timing: Timing, pending: Mapping[str, float]) -> dict[int, tuple[float, ...]]:
-    """At worst every counter that may be open is full of operations that were just issued."""
-    return {
-        number: (pending[name],) * timing.counter_depth[number]
-        for number, name in enumerate(timing.counter_names)
-        if name in pending
-    }

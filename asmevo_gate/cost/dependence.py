@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from asmevo_gate.cost.timing import SCALAR, Kind, Step, Timing
+from asmevo_gate.cost.timing import SCALAR, Kind, Step, Timed, Timing
 from asmevo_gate.isa.instruction import Decoded, Role
 
 Edges = tuple[tuple[int, float], ...]
@@ -22,16 +22,22 @@ _SPARE = 12
 """Writers beyond those still needed that the window may hold before it is cleaned."""
 
 
-def edges_of(decoded: Sequence[Decoded], steps: Sequence[Step], timing: Timing, loop: bool) -> list[Edges]:
-    """For each instruction the edges that can delay it.
+def edges_of(run: Sequence[Timed], timing: Timing, loop: bool) -> tuple[Edges, ...]:
+    """For each instruction the edges that can delay it; empty when there are none at all.
 
     In a loop a producer at or behind the consumer's own position is the one of the iteration before.
     """
+    for one in run:
+        if one.latest is not None:
+            break
+    else:
+        return ()
     window = _Window(timing)
     if loop:
-        tail = max(0, len(steps) - window.reach(steps))
-        window.visit(decoded[tail:], steps[tail:], tail)
-    return window.visit(decoded, steps, 0)
+        tail = max(0, len(run) - window.reach(run))
+        window.visit(run[tail:], tail)
+    edges = window.visit(run, 0)
+    return tuple(edges) if any(edges) else ()
 
 
 class _Window:
@@ -42,8 +48,7 @@ class _Window:
         self._forwarding = timing.forwarding
         self._accumulate_extra = rules["accumulate_extra"].get(0.0) if rules else 0.0
         self._run_ahead = timing.run_ahead
-        self._longest_forward = max(timing.forwarding.values(), default=0.0)
-        self._forwards = frozenset(producer for producer, _ in timing.forwarding)
+        self._longest_forward = timing.longest_forward
         self._writers: list[_Writer] = []
         self._quick: list[_Writer] = []
         """Vector results of the usual latency, of which only the latest few can matter."""
@@ -51,22 +56,22 @@ class _Window:
         self._place = 0.0
         self._count = 0
 
-    def reach(self, steps: Sequence[Step]) -> int:
+    def reach(self, run: Sequence[Timed]) -> int:
         """How many instructions at the end of a loop body can matter to its start."""
-        longest = max((step.latency for step in steps), default=0.0)
+        longest = max((one.step.latency for one in run), default=0.0)
         return int(4 * (max(longest, self._longest_forward) + self._run_ahead)) + 8
 
-    def visit(self, decoded: Sequence[Decoded], steps: Sequence[Step], position: int) -> list[Edges]:
-        """The edges into each instruction; the first stands at ``position``. All become producers themselves."""
-        longest_forward, quick_latency = self._longest_forward, self._quick_latency
-        forwards = self._forwards
+    def visit(self, run: Sequence[Timed], first: int) -> list[Edges]:
+        """The edges into each instruction; the first stands at ``first``. All become producers themselves."""
+        quick_latency = self._quick_latency
         near, far = int(quick_latency), int(quick_latency) + self._run_ahead
-        result: list[Edges] = []
+        result: list[Edges] = [()] * len(run)
         place, count, writers, quick = self._place, self._count, self._writers, self._quick
         written, quickly_written = _union(writers), _union(quick)
         room = len(writers) + _SPARE
-        for instruction, step in zip(decoded, steps, strict=True):
-            reads, kind = instruction.reads, step.kind
+        for position, one in enumerate(run, first):
+            step = one.step
+            reads, kind = one.decoded.reads, step.kind
             candidates = None
             if reads & quickly_written:
                 recent = quick[-near:] if kind == 1 else quick[-far:]
@@ -74,16 +79,11 @@ class _Window:
             if reads & written:
                 older = [writer for writer in writers if reads & writer[1]]
                 candidates = candidates + older if candidates else older
-            result.append(self._edges(candidates, instruction, step, place, count) if candidates else ())
-            if kind <= 1:
-                latest = step.latency
-                if kind == 0 and latest <= step.slot and step.pipe not in forwards:
-                    place += step.slot
-                    position += 1
-                    continue
-                writes = instruction.writes
-                if latest < longest_forward and writes & SCALAR:
-                    latest = longest_forward
+            if candidates:
+                result[position - first] = self._edges(candidates, one.decoded, step, place, count)
+            latest = one.latest
+            if latest is not None:
+                writes = one.decoded.writes
                 if kind == 1 and latest <= quick_latency:
                     quick.append((position, writes, step, place, count, latest))
                     if len(quick) > 2 * far:
@@ -91,7 +91,7 @@ class _Window:
                         quickly_written = _union(quick)
                     else:
                         quickly_written |= writes
-                elif kind == 1 or latest > step.slot:
+                else:
                     if len(writers) >= room:
                         self._place, self._count = place, count
                         writers = [writer for writer in writers if not self._expired(writer)]
@@ -102,7 +102,6 @@ class _Window:
                 if kind == 1:
                     count += 1
             place += step.slot
-            position += 1
         self._place, self._count, self._writers = place, count, writers
         return result
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator
 
 import msgspec
 
@@ -11,6 +10,7 @@ from asmevo_gate.cost.body import Body
 from asmevo_gate.cost.interval import high_of, low_of
 from asmevo_gate.cost.load import Shared
 from asmevo_gate.cost.pipeline import Event, Wave
+from asmevo_gate.cost.sequence import StepSequence
 from asmevo_gate.cost.timing import Kind, Step, Timing
 
 _SAME = 1e-6
@@ -46,85 +46,81 @@ class TimelineEntry(msgspec.Struct, frozen=True):
     waited in the vector pipe."""
 
 
-class Explanation:
-    """Explains the cost of a body on demand."""
+def _events(sequence: StepSequence) -> list[Event]:
+    """One pass of one wave; of a loop one that follows on others."""
+    wave = Wave(sequence.timing, len(sequence.steps))
+    operations = sequence.operations
+    if sequence.loop:
+        wave.run(operations)
+        wave.run(operations)
+    return wave.trace(operations)
 
-    def __init__(self, body: Body, shared: Shared, waves: int) -> None:
-        self._body = body
-        self._shared = shared
-        self._waves = waves
 
-    @cached_property
-    def _events(self) -> list[Event]:
-        body = self._body
-        wave = Wave(body.timing, len(body.steps))
-        operations = body.operations
-        if body.loop:
-            wave.run(operations)
-            wave.run(operations)
-        return wave.trace(operations)
+def time_line(body: Body) -> Iterator[TimelineEntry]:
+    """The instructions of one pass of one wave in time."""
+    events = _events(body.sequence)
+    first = events[0].arrived if events else 0.0
+    for event, one in zip(events, body.timed, strict=True):
+        yield TimelineEntry(
+            body.indices[event.position], one.decoded.text, one.step.name, event.arrived - first,
+            event.start - first, event.end - first, _cause(event, body), _stood_still(event, one.step),
+        )  # fmt: skip
 
-    def entries(self) -> Iterator[TimelineEntry]:
-        """The instructions of one pass of one wave in time."""
-        body = self._body
-        first = self._events[0].arrived if self._events else 0.0
-        for event, step in zip(self._events, body.steps, strict=True):
-            yield TimelineEntry(
-                body.indices[event.position], body.decoded[event.position].text, step.name, event.arrived - first,
-                event.start - first, event.end - first, self._cause(event), _stood_still(event, step),
-            )  # fmt: skip
 
-    def _cause(self, event: Event) -> str:
-        body = self._body
-        if event.cause == "result":
-            return f"the result of '{body.decoded[event.producer].text}'"
-        if event.cause == "pipe":
-            return f"the {PIPE_WORDS.get(body.timing.pipe_names[event.detail], 'pipe')}"
-        if event.cause == "queue":
-            return "room in the vector queue"
-        if event.cause == "memory":
-            return f"memory ({body.timing.counter_names[event.detail]})"
-        if event.cause == "full":
-            return f"room in {body.timing.counter_names[event.detail]}"
-        return ""
+def _cause(event: Event, body: Body) -> str:
+    timing = body.sequence.timing
+    if event.cause == "result":
+        return f"the result of '{body.timed[event.producer].decoded.text}'"
+    if event.cause == "pipe":
+        return f"the {PIPE_WORDS.get(timing.pipe_names[event.detail], 'pipe')}"
+    if event.cause == "queue":
+        return "room in the vector queue"
+    if event.cause == "memory":
+        return f"memory ({timing.counter_names[event.detail]})"
+    if event.cause == "full":
+        return f"room in {timing.counter_names[event.detail]}"
+    return ""
 
-    def limited_by(self) -> str:
-        """What decides the cycles, in words."""
-        if not self._body.steps:
-            return "nothing: no instruction"
-        worst = worst_case(self._shared)
-        best = throughput_words(self._shared, self._body.timing, self._waves) or self._own_words()
-        return f"{worst} at worst; {best} at best" if worst else best
 
-    def _own_words(self) -> str:
-        """What one wave spends most of its time on."""
-        words, share = max(self._shares().items(), key=lambda item: item[1])
-        return f"{words} ({share:.0%} of one wave's time)"
+def limited_by(sequence: StepSequence, shared: Shared, waves: int) -> str:
+    """What decides the cycles of a sequence, in words."""
+    if not sequence.steps:
+        return "nothing: no instruction"
+    worst = worst_case(shared)
+    best = throughput_words(shared, sequence.timing, waves) or _own_words(sequence)
+    return f"{worst} at worst; {best} at best" if worst else best
 
-    def _shares(self) -> dict[str, float]:
-        """What one wave spends its time on, as shares of the whole."""
-        body = self._body
-        names = body.timing.pipe_names
-        spent: dict[str, float] = {}
-        for event, step in zip(self._events, body.steps, strict=True):
-            stalled = _stood_still(event, step)
-            if stalled > 0:
-                cause = self._stall(event, names)
-                spent[cause] = spent.get(cause, 0.0) + stalled
-            issue = _HOLDS.get(step.name, "issue, one instruction at a time")
-            spent[issue] = spent.get(issue, 0.0) + (event.end - event.arrived - stalled)
-        total = sum(spent.values()) or 1.0
-        return {words: clk / total for words, clk in spent.items()}
 
-    def _stall(self, event: Event, names: Sequence[str]) -> str:
-        if event.cause == "result":
-            pipe = names[self._body.steps[event.producer].pipe]
-            return f"waiting for results of the {PIPE_WORDS.get(pipe, pipe)}"
-        if event.cause == "pipe":
-            return f"throughput of the {PIPE_WORDS.get(names[event.detail], names[event.detail])}"
-        if event.cause == "queue":
-            return f"waiting for results of the {PIPE_WORDS['valu']}"
-        return f"waiting for memory ({self._body.timing.counter_names[event.detail]})"
+def _own_words(sequence: StepSequence) -> str:
+    """What one wave spends most of its time on."""
+    words, share = max(_shares(sequence).items(), key=lambda item: item[1])
+    return f"{words} ({share:.0%} of one wave's time)"
+
+
+def _shares(sequence: StepSequence) -> dict[str, float]:
+    """What one wave spends its time on, as shares of the whole."""
+    spent: dict[str, float] = {}
+    for event, step in zip(_events(sequence), sequence.steps, strict=True):
+        stalled = _stood_still(event, step)
+        if stalled > 0:
+            cause = _stall(event, sequence)
+            spent[cause] = spent.get(cause, 0.0) + stalled
+        issue = _HOLDS.get(step.name, "issue, one instruction at a time")
+        spent[issue] = spent.get(issue, 0.0) + (event.end - event.arrived - stalled)
+    total = sum(spent.values()) or 1.0
+    return {words: clk / total for words, clk in spent.items()}
+
+
+def _stall(event: Event, sequence: StepSequence) -> str:
+    names = sequence.timing.pipe_names
+    if event.cause == "result":
+        pipe = names[sequence.steps[event.producer].pipe]
+        return f"waiting for results of the {PIPE_WORDS.get(pipe, pipe)}"
+    if event.cause == "pipe":
+        return f"throughput of the {PIPE_WORDS.get(names[event.detail], names[event.detail])}"
+    if event.cause == "queue":
+        return f"waiting for results of the {PIPE_WORDS['valu']}"
+    return f"waiting for memory ({sequence.timing.counter_names[event.detail]})"
 
 
 def _stood_still(event: Event, step: Step) -> float:

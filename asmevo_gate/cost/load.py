@@ -7,9 +7,10 @@ to find a ready wave.
 
 from __future__ import annotations
 
+from operator import add
 from typing import NamedTuple
 
-from asmevo_gate.cost.interval import Cycles, cycles, high_of, low_of
+from asmevo_gate.cost.interval import Cycles, cycles, low_of
 from asmevo_gate.cost.timing import Timing
 
 
@@ -22,57 +23,51 @@ class Load(NamedTuple):
     bytes: float
     instructions: int
 
-    def plus(self, other: Load) -> Load:
-        """Both one after the other."""
+    def plus(self, other: Load, clk: float) -> Load:
+        """Both one after the other, and the wave held for ``clk`` more."""
         return Load(
-            self.low + other.low,
-            self.high + other.high,
-            tuple(a + b for a, b in zip(self.use, other.use, strict=True)),
+            self.low + other.low + clk,
+            self.high + other.high + clk,
+            tuple(map(add, self.use, other.use)),
             self.bytes + other.bytes,
             self.instructions + other.instructions,
         )
-
-    def delayed(self, clk: float) -> Load:
-        """The same with the wave held for ``clk`` more."""
-        return self._replace(low=self.low + clk, high=self.high + clk)
 
 
 class Shared(NamedTuple):
     """A load as all waves see it.
 
-    ``cycles`` is clk for one pass of every wave, ``ipc`` instructions of all waves a clk and SIMD. ``pipe`` is the
-    busiest pipe (-1: none), which all waves together keep for ``pipe_bound`` clk. ``memory_bound`` is the time that
-    the traffic takes when it all comes from DRAM. ``pipe_use`` is the share of the time of each pipe.
+    ``cycles`` is clk for one pass of every wave, ``ipc`` instructions of all waves a clk and SIMD. ``needed`` are the
+    clk for which all waves together keep each pipe, ``pipe`` is the busiest (-1: none), kept for ``pipe_bound`` clk.
+    ``memory_bound`` is the time that the traffic takes when it all comes from DRAM.
     """
 
     cycles: Cycles
     ipc: Cycles
+    needed: list[float]
     pipe: int
     pipe_bound: float
     memory_bound: float
-    pipe_use: dict[str, float]
+
+    def pipe_use(self, timing: Timing) -> dict[str, float]:
+        """The share of the time, at its low end, for which the waves keep each pipe that they use."""
+        least = low_of(self.cycles)
+        pairs = zip(timing.pipe_names, self.needed, strict=True)
+        return {name: min(1.0, clk / least) for name, clk in pairs if clk and least}
 
 
 def share(load: Load, timing: Timing, waves: int, active_simds: int | None = None) -> Shared:
     """The load of ``waves`` waves on each of ``active_simds`` SIMDs (all of the CU or WGP when not given)."""
-    simds = int(timing.fingerprint.structure_number("simds"))
-    active = min(simds, active_simds) if active_simds else simds
+    active = min(timing.simds, active_simds) if active_simds else timing.simds
     needed = [use * waves * min(shared, active) for use, shared in zip(load.use, timing.shared_by, strict=True)]
     pipe_bound = max(needed, default=0.0)
     pipe = needed.index(pipe_bound) if pipe_bound else -1
     memory_bound = _dram_bound(load.bytes, timing, waves, active)
     low = max(load.low, pipe_bound)
-    total = cycles(low, max(load.high, low, memory_bound))
+    high = max(load.high, low, memory_bound)
     issued = waves * load.instructions
-    least, most = low_of(total), high_of(total)
-    return Shared(
-        total,
-        cycles(issued / most, issued / least) if least else 0.0,
-        pipe,
-        pipe_bound,
-        memory_bound,
-        {name: min(1.0, clk / least) for name, clk in zip(timing.pipe_names, needed, strict=True) if clk and least},
-    )
+    ipc = cycles(issued / high, issued / low) if low else 0.0
+    return Shared(cycles(low, high), ipc, needed, pipe, pipe_bound, memory_bound)
 
 
 def _dram_bound(moved: float, timing: Timing, waves: int, active: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from asmevo_gate.cost.dependence import Edges
@@ -36,10 +37,12 @@ class Event(NamedTuple):
 def operations(
     steps: Sequence[Step], edges: Sequence[Edges], timing: Timing, taken: Sequence[int] = ()
 ) -> list[Operation]:
-    """The steps as the inner loop takes them. ``taken`` are the positions of conditional branches that are taken."""
+    """The steps as the inner loop takes them. ``edges`` may be empty: nothing waits for a result. ``taken`` are the
+    positions of conditional branches that are taken."""
     distinct = dict(zip(map(id, steps), steps, strict=True))
     made = {identity: _data(step, timing) for identity, step in distinct.items()}
-    result: list[Operation] = list(zip(map(made.__getitem__, map(id, steps)), edges, strict=True))
+    entries = map(made.__getitem__, map(id, steps))
+    result: list[Operation] = list(zip(entries, edges or repeat((), len(steps)), strict=True))
     if any(step.delays for step in distinct.values()):
         for position, step in enumerate(steps):
             for distance in step.delays:

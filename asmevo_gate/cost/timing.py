@@ -5,14 +5,15 @@ Which instruction takes which row of a fingerprint is data (``microarch/classifi
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum
 from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from asmevo_gate.analysis.counters import counter_model
 from asmevo_gate.cost.classification import classification
+from asmevo_gate.cost.delay import held_by_delay
 from asmevo_gate.cost.fingerprint import Fingerprint, Leaf, MatrixRow, Row, load_fingerprint
 from asmevo_gate.errors import GateError
 from asmevo_gate.isa import registers
@@ -22,6 +23,9 @@ from asmevo_gate.isa.waits import decode_wait
 from asmevo_gate.program.model import Instruction
 from asmevo_gate.source.statement import Kind as StatementKind
 from asmevo_gate.source.statement import Place, Statement
+
+if TYPE_CHECKING:
+    from asmevo_gate.cost.sequence import StepSequence
 
 VECTOR_PIPES = ("valu", "complex", "matrix")
 """Pipes behind the vector issue of a wave."""
@@ -77,6 +81,16 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     """False when nobody published anything that says how long the instruction takes: what it costs is not known."""
 
 
+class Timed(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """An instruction text with its step: one object a text, whose hash is cheap."""
+
+    decoded: Decoded
+    step: Step
+    latest: float | None
+    """Clk after its start until which another instruction may have to wait for its results; ``None``: issue in order
+    hides them from everyone."""
+
+
 class Timing:
     """Steps of the instructions of one fingerprint in one wave size. Use :func:`timing_for`."""
 
@@ -86,6 +100,8 @@ class Timing:
         self.target: Target = find_target(fingerprint.target)
         self.pipe_names = tuple(fingerprint.pipes)
         self.shared_by = tuple(pipe.shared_by.number for pipe in fingerprint.pipes.values())
+        self.simds = int(fingerprint.structure_number("simds"))
+        """SIMDs of a CU (or WGP)."""
         self._counter_model = counter_model(self.target)
         self.counter_names = self._counter_model.counters
         self.counter_depth = tuple(self._counter_model.capacity[: len(self.counter_names)])
@@ -96,9 +112,12 @@ class Timing:
         self._pipe = {name: number for number, name in enumerate(self.pipe_names)}
         self._counter = {name: number for number, name in enumerate(self.counter_names)}
         self._classes = classification()
-        self.own_times: dict[object, tuple[float, float]] = {}
-        """What :func:`~asmevo_gate.cost.body.own_times` found, by what it asked."""
-        self._memo: dict[str, Step] = {}
+        self.sequences: dict[object, StepSequence] = {}
+        """What :func:`~asmevo_gate.cost.body.sequence_of` made, by what it asked."""
+        self.remembered = 0
+        """Instructions of all of them."""
+        self._memo: dict[str, Timed] = {}
+        self._distinct: dict[Step, Step] = {}
         self._by_mnemonic: dict[tuple[str, int, tuple[tuple[str, str], ...]], Step] = {}
         self._matrix: dict[str, list[MatrixRow]] = {}
         for row in fingerprint.matrix:
@@ -113,21 +132,44 @@ class Timing:
             for consumer in rule.consumers
             if producer in self._pipe and consumer in self._pipe
         }
+        self.forwards = frozenset(producer for producer, _ in self.forwarding)
+        self.longest_forward = max(self.forwarding.values(), default=0.0)
 
     def step(self, decoded: Decoded) -> Step:
-        """The step of an instruction; remembered per text, and per mnemonic where the operands do not matter."""
+        """The step of an instruction."""
+        return self.timed(decoded).step
+
+    def timed(self, decoded: Decoded) -> Timed:
+        """The instruction with its step; remembered per text."""
         known = self._memo.get(decoded.text)
         if known is None:
             if len(self._memo) >= _MAX_MEMO:
                 self._memo.clear()
-            formats = tuple(decoded.modifiers.items()) if decoded.base in self._matrix else ()
-            key = (decoded.base, decoded.classes, formats)
-            known = self._by_mnemonic.get(key)
-            if known is None:
-                known = self._step(decoded)
-                if known.kind != Kind.WAIT and known.kind != Kind.HOLD:
-                    self._by_mnemonic[key] = known
-            self._memo[decoded.text] = known
+                self._distinct.clear()
+            step = self._step_of_mnemonic(decoded)
+            known = self._memo[decoded.text] = Timed(decoded, step, self._latest(step, decoded.writes))
+        return known
+
+    def _latest(self, step: Step, writes: int) -> float | None:
+        if step.kind > Kind.RUN_AHEAD:
+            return None
+        latest, in_order = step.latency, step.kind == Kind.IN_ORDER
+        if in_order and latest <= step.slot and step.pipe not in self.forwards:
+            return None
+        if writes & SCALAR:
+            latest = max(latest, self.longest_forward)
+        return None if in_order and latest <= step.slot else latest
+
+    def _step_of_mnemonic(self, decoded: Decoded) -> Step:
+        """The step, remembered per mnemonic where the operands do not matter. Equal steps are one object."""
+        formats = tuple(decoded.modifiers.items()) if decoded.base in self._matrix else ()
+        key = (decoded.base, decoded.classes, formats)
+        known = self._by_mnemonic.get(key)
+        if known is None:
+            known = self._step(decoded)
+            known = self._distinct.setdefault(known, known)
+            if known.kind != Kind.WAIT and known.kind != Kind.HOLD:
+                self._by_mnemonic[key] = known
         return known
 
     def _step(self, decoded: Decoded) -> Step:
@@ -241,7 +283,7 @@ class Timing:
     def _delay(self, decoded: Decoded) -> Step:
         text = decoded.operands[0].text if decoded.operands else ""
         slot = self.fingerprint.control["delay_alu"].get(0.0)
-        return Step(Kind.HOLD, "s_delay_alu", slot=slot, delays=_delayed(text, self._immediate(decoded)))
+        return Step(Kind.HOLD, "s_delay_alu", slot=slot, delays=held_by_delay(text, self._immediate(decoded)))
 
     def _branch(self, decoded: Decoded) -> Step:
         control = self.fingerprint.control
@@ -313,28 +355,6 @@ class Timing:
             counters=self._counters(decoded), shortest=self.turn, longest=self.fingerprint.memory.longest,
             assumption=f"{decoded.base}: no published timing of exports",
         )  # fmt: skip
-
-
-_DELAY = re.compile(r"instid(?P<which>[01])\(\s*(?P<what>\w+)\s*\)")
-_SKIP = re.compile(r"instskip\(\s*(?:(?P<word>SAME|NEXT)|SKIP_(?P<count>\d))\s*\)")
-
-
-def _delayed(text: str, value: int | None) -> tuple[int, ...]:
-    """Distances of the instructions that an s_delay_alu holds (RDNA 3 ISA, section 5.7)."""
-    if value is not None:
-        first, skip, second = value & 15, value >> 4 & 7, value >> 7 & 15
-    else:
-        named = {match["which"]: match["what"] for match in _DELAY.finditer(text)}
-        first = 0 if named.get("0", "NO_DEP") == "NO_DEP" else 1
-        second = 0 if named.get("1", "NO_DEP") == "NO_DEP" else 1
-        found = _SKIP.search(text)
-        skip = 0
-        if found:
-            skip = int(found["count"]) + 1 if found["count"] else ("SAME", "NEXT").index(found["word"])
-    distances = [1] if first else []
-    if second:
-        distances.append(1 + skip)
-    return tuple(dict.fromkeys(distances))
 
 
 @cache

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from asmevo_gate.analysis.regions import Region
 from asmevo_gate.analysis.side_effects import is_timing
 from asmevo_gate.cost.block import BlockCost, body_cost
-from asmevo_gate.cost.body import Body
+from asmevo_gate.cost.body import body_of
 from asmevo_gate.cost.interval import high_of, low_of
 from asmevo_gate.cost.timing import Timing
 from asmevo_gate.isa.instruction import Decoded, Op
@@ -66,10 +66,10 @@ def surroundings(region: Region) -> Surroundings:
 
 def worth(code: Sequence[Decoded], around: Surroundings, timing: Timing, waves: int, live_out: int) -> Worth:
     """What the instructions cost, by themselves and in their block."""
-    body = Body(code, timing, loop=False)
+    body = body_of(code, timing, loop=False)
     alone: BlockCost = body_cost(body, 1)
     shared = body_cost(body, waves) if waves > 1 else alone
-    block = body_cost(Body([*around.before, *code, *around.behind], timing, loop=around.loop), 1).cycles
+    block = body_cost(body_of([*around.before, *code, *around.behind], timing, loop=around.loop), 1).cycles
     return Worth(
         cycles=low_of(alone.cycles),
         busy=low_of(shared.cycles) / max(1, shared.waves),

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asmevo_gate.cost.body import Body, own_time
+from asmevo_gate.cost.body import body_of
 from asmevo_gate.cost.dependence import accumulates
 from asmevo_gate.cost.pipeline import Wave
+from asmevo_gate.cost.sequence import own_time
 from asmevo_gate.cost.timing import SCALAR, Kind, Step, Timing, timing_for
 from asmevo_gate.isa.instruction import Decoded
 from tests.cost.programs import decode
@@ -131,7 +132,7 @@ def slow_time(decoded: list[Decoded], timing: Timing) -> float:
 def test_gcn_agrees_with_the_slow_simulation(lines: list[str]) -> None:
     decoded = decode("gfx942", "\n".join(lines))
     timing = timing_for("gfx942", 64)
-    assert own_time(Body(decoded, timing, False), long_memory=False) == slow_time(decoded, timing)
+    assert own_time(body_of(decoded, timing, False).sequence, long_memory=False) == slow_time(decoded, timing)
 
 
 @settings(max_examples=200, deadline=None)
@@ -141,7 +142,7 @@ def test_rdna_agrees_with_the_slow_simulation(lines: list[str], size: int) -> No
         lines = [line for line in lines if not line.startswith(("v_dual", "v_wmma"))] or ["s_nop 0"]
     decoded = decode("gfx1100", "\n".join(lines), size)
     timing = timing_for("gfx1100", size)
-    assert own_time(Body(decoded, timing, False), long_memory=False) == slow_time(decoded, timing)
+    assert own_time(body_of(decoded, timing, False).sequence, long_memory=False) == slow_time(decoded, timing)
 
 
 @settings(max_examples=40, deadline=None)
@@ -151,7 +152,7 @@ def test_a_loop_takes_what_its_unrolled_iterations_take(lines: list[str], times:
     lines = [line for line in lines if not line.startswith("s_cbranch")] or ["s_nop 0"]
     decoded = decode("gfx942", "\n".join(lines))
     timing = timing_for("gfx942", 64)
-    one = own_time(Body(decoded, timing, True), long_memory=False)
+    one = own_time(body_of(decoded, timing, True).sequence, long_memory=False)
     long, longer = 60, 60 + 6 * times
     grown = [slow_time(decoded * count, timing) for count in (long, longer)]
     assert (grown[1] - grown[0]) / (longer - long) == pytest.approx(one, rel=0.02, abs=0.5)
@@ -162,8 +163,7 @@ def test_a_loop_takes_what_its_unrolled_iterations_take(lines: list[str], times:
 def test_a_trace_tells_the_times_of_the_run(lines: list[str]) -> None:
     decoded = decode("gfx1100", "\n".join(lines))
     timing = timing_for("gfx1100", 32)
-    body = Body(decoded, timing, False)
-    ready = body.operations
+    ready = body_of(decoded, timing, False).sequence.operations
     run, traced = Wave(timing, len(decoded), long_memory=True), Wave(timing, len(decoded), long_memory=True)
     end = run.run(ready)
     events = traced.trace(ready)
@@ -177,5 +177,5 @@ def test_a_trace_tells_the_times_of_the_run(lines: list[str]) -> None:
 @given(st.lists(gcn_lines(), min_size=1, max_size=25))
 def test_longer_memory_never_makes_a_run_shorter(lines: list[str]) -> None:
     lines = [*lines, "global_load_dword v0, v[2:3], off", "s_waitcnt vmcnt(0)"]
-    body = Body(decode("gfx942", "\n".join(lines)), timing_for("gfx942", 64), False)
-    assert own_time(body, long_memory=True) >= own_time(body, long_memory=False)
+    sequence = body_of(decode("gfx942", "\n".join(lines)), timing_for("gfx942", 64), False).sequence
+    assert own_time(sequence, long_memory=True) >= own_time(sequence, long_memory=False)
