@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from asmevo_gate.analysis.lds_overwrites import lds_overwrites
 from asmevo_gate.analysis.pending_memory import PendingMemory
 from asmevo_gate.analysis.pending_state import STUCK, Race, State
 from asmevo_gate.analysis.pending_walk import Walk
@@ -57,7 +58,7 @@ class WaitViolation:
 def wait_violations(memory: PendingMemory) -> tuple[WaitViolation, ...]:
     """Every violation of a function, one per consumer, counter and kind of access, in program order."""
     grouped: dict[tuple[int, int, str], list[Race]] = {}
-    for race in memory.races:
+    for race in (*memory.races, *lds_overwrites(memory)):
         grouped.setdefault((race.consumer, race.track, race.access), []).append(race)
     tracer = _Tracer(memory)
     return tuple(_violation(memory, group, tracer) for group in grouped.values())

@@ -40,7 +40,7 @@ def _message(one: WaitViolation) -> str:
     elif one.access == "waw":
         what = f"{registers} is written while the result of {made} may still be on its way to it"
     elif one.access == "war":
-        what = f"{registers} is overwritten while {made} may still read it"
+        what = f"{registers if one.registers else 'LDS'} is overwritten while {made} may still read it"
     elif one.access == "ldsdma":
         what = f"LDS is read, but everything that fills it, from {made} on, may still be on its way"
     elif one.access == "barrier":

@@ -17,16 +17,17 @@ class OverwrittenWhileRead(Rule):
         for GDS (their sources and EXEC, counted by expcnt: ``wait.expcnt.war``), and on gfx1250 for every
         vector or scalar memory operation until its addresses are translated (``wait.xcnt.war``). Stores,
         LDS writes and load addresses on other targets are read before the next instruction can write, so
-        nothing is reported for them.
+        nothing is reported for them. On gfx1250 also reports writes to LDS that an asynchronous or tensor store in
+        flight still reads (``wait.asynccnt.war``, ``wait.tensorcnt.war``), where both surely use the same address.
     Why it matters:
         The export or store sends the new value instead of the old one; on gfx1250 a replayed access uses it
-        as address.
+        as address. A store from LDS sends what the next tile has put there.
     Repair:
         Wait for the counter, or use another register. On gfx1250 a wait for the data of the operation, or
         of a later one of the same kind, also ends the translation.
     Sources:
         AMD ISA guides, EXP_CNT; LLVM SIInsertWaitcnts (EXP_GPR_LOCK, GDS_GPR_LOCK, VMEM_GROUP, SMEM_GROUP,
-        applyXcnt).
+        applyXcnt); ROCm/rocm-libraries pull request 9487 (stores from LDS).
     """
 
     id = "wait.counter.war"
@@ -50,6 +51,11 @@ class OverwrittenWhileRead(Rule):
             "k:\n  global_store_b32 v[0:1], v2, off\n  v_mov_b32 v2, 0\n  s_endpgm\n",
             line=3,
         ),
+        Example(
+            "gfx1250",
+            "k:\n  global_store_async_from_lds_b32 v1, v3, s[4:5]\n  ds_store_b32 v3, v2\n  s_endpgm\n",
+            line=3,
+        ),
     )
     good = (
         Example(
@@ -58,6 +64,11 @@ class OverwrittenWhileRead(Rule):
         Example("gfx1100", "k:\n  global_store_b32 v[0:1], v2, off\n  v_mov_b32 v2, 0\n  s_endpgm\n"),
         Example(
             "gfx1250", "k:\n  global_store_b32 v[0:1], v2, off\n  s_wait_xcnt 0x0\n  v_mov_b32 v2, 0\n  s_endpgm\n"
+        ),
+        Example(
+            "gfx1250",
+            "k:\n  global_store_async_from_lds_b32 v1, v3, s[4:5]\n  s_wait_asynccnt 0x0\n  ds_store_b32 v3, v2\n"
+            "  s_endpgm\n",
         ),
     )
 
