@@ -85,7 +85,8 @@ def _unknown_effect(reason: str) -> Effect:
 
 
 class _Form(NamedTuple):
-    """What all texts of one mnemonic with the same classes have in common.
+    """What all texts of one mnemonic with the same classes have in common. ``is_plain``: they read and write registers
+    and do nothing else.
 
     ``merges``: what the instruction keeps of its vector result it reads only on arrival. ``by_text``: more than
     registers of the text matters. ``effects`` remembers the effect by that text, where it matters, and by the registers
@@ -99,6 +100,7 @@ class _Form(NamedTuple):
     passes: bool
     calls: bool
     by_text: bool
+    is_plain: bool
     effects: dict[tuple[str, int, int], Effect]
 
 
@@ -132,6 +134,10 @@ class CounterModel:
         self.shadows_of: list[list[int]] = [[] for _ in limits]
         """The pairs whose first counter a counter is."""
         self._add_shadow_tracks()
+        self.family: list[list[int]] = [[track, *pairs] for track, pairs in enumerate(self.shadows_of)]
+        """Each counter with its pairs."""
+        self.shadows = range(len(limits), len(self.track_names))
+        """The tracks that are not themselves counters."""
         self._in_order = bool(target.facts["vmem_write_vgpr_in_order"])
         self._kinds = [(kind, re.compile(kind.base) if kind.base else None) for kind in document.kinds]
         self._any = [sum(OP_BITS[name] for name in kind.any) for kind in document.kinds]
@@ -149,11 +155,6 @@ class CounterModel:
         """Number of orders of each track, :data:`UNORDERED` included."""
         return self._order_count
 
-    @property
-    def shadows(self) -> range:
-        """The tracks that are not themselves counters."""
-        return range(len(self.counters), len(self.track_names))
-
     def track(self, counter: str) -> int | None:
         """The track of a counter, ``None`` when the target has no such counter."""
         return self.counters.index(counter) if counter in self.counters else None
@@ -164,8 +165,11 @@ class CounterModel:
         if decoded is None:
             return self._effect_of_unknown(instruction)
         form = self._form(decoded)
+        reads, writes = decoded.reads, decoded.writes
         by_text = form.by_text or decoded.has_indexed or "wait_exp" in decoded.modifiers
-        key = (decoded.text if by_text else "", decoded.reads, decoded.writes)
+        if form.is_plain and not by_text:
+            return Effect("", reads, writes, reads | writes, (), (), (), (), "", False)
+        key = (decoded.text if by_text else "", reads, writes)
         known = form.effects.get(key)
         if known is None:
             known = form.effects[key] = self._effect(form, decoded)
@@ -215,14 +219,17 @@ class CounterModel:
         if found is None:
             base, barrier = decoded.base, counter_data().barrier
             kind = self._match(*key)
+            arrives, passes = base in barrier.arrive, base in barrier.passes
+            calls = decoded.is_call or base in counter_data().calls.names
             found = self._forms[key] = _Form(
                 kind=kind,
                 write_order=self._consumer_order(kind),
                 merges=bool(kind and self._merging.fullmatch(base)),
-                arrives=base in barrier.arrive,
-                passes=base in barrier.passes,
-                calls=decoded.is_call or base in counter_data().calls.names,
+                arrives=arrives,
+                passes=passes,
+                calls=calls,
                 by_text=decoded.of(Op.WAIT) or kind in _BY_TEXT,
+                is_plain=not (kind or arrives or passes or calls),
                 effects={},
             )
         return found

@@ -118,38 +118,38 @@ class InFlight:
                     found[shadow] = events
         return found
 
-    def step_past(self, index: int, effect: Effect, report: Report) -> None:
-        """Go past one instruction whose own events are of no interest."""
-        if effect.waits:
-            self._wait(effect.waits)
+    def step_past(self, index: int, effect: Effect, report: Report) -> bool:
+        """Go past one instruction whose own events are of no interest. True when a wait or an access, or an event of
+        another order, ended something."""
+        ended = bool(effect.waits) and self._wait(effect.waits)
         if effect.touches & self.holds or effect.writes & self.locks:
-            self._check(index, effect, report)
+            ended |= self._check(index, effect, report)
         for track, stays in effect.ends_others:
-            self._end_other_orders(track, stays)
+            ended |= self._end_other_orders(track, stays)
         for track, order in effect.counts:
             mine = self._tracks.get(track)
             if mine:
                 mine.clocks[order] += 1
+        return ended
 
     def nothing_in_flight(self) -> bool:
         """True when no event is left."""
         return not any(one.ordered or one.stuck for one in self._tracks.values())
 
-    def size(self) -> int:
-        """Number of events held."""
-        return sum(len(one.ordered) + len(one.stuck) for one in self._tracks.values())
-
     def in_flight(self) -> set[int]:
         """Instructions whose events may be in flight on some counter."""
         return {event for one in self._tracks.values() for event in (*one.ordered, *one.stuck) if event >= 0}
 
-    def _wait(self, waits: Iterable[tuple[int, int]]) -> None:
+    def _wait(self, waits: Iterable[tuple[int, int]]) -> bool:
+        """True when something has ended."""
+        changed = False
         for track, count in waits:
             mine = self._tracks.get(track)
-            if mine is None:
+            if mine is None or not (mine.ordered or mine.stuck):
                 continue
             main = self._model.main_track[track]
             if count == 0 and main == track:
+                changed = True
                 mine.clear()
                 for shadow in self._model.shadows_of[track]:
                     if shadow in self._tracks:
@@ -158,15 +158,18 @@ class InFlight:
                 ended = mine.aged(count)
                 if count == 0:
                     ended += mine.stuck
-                self._end_all(ended, main)
-        self._join_masks()
+                changed |= self._end_all(ended, main)
+        if changed:
+            self._join_masks()
+        return changed
 
-    def _end_all(self, events: list[int], track: int) -> None:
-        """End events of a counter."""
+    def _end_all(self, events: list[int], track: int) -> bool:
+        """End events of a counter. True when there are some."""
+        for event in events:
+            self._end(event, track)
         if events:
-            for event in events:
-                self._end(event, track)
             self._tracks[track].refresh()
+        return bool(events)
 
     def _end(self, event: int, track: int) -> None:
         mine = self._tracks[track]
@@ -181,22 +184,30 @@ class InFlight:
                     other.ordered.pop(event, None)
                     other.stuck.pop(event, None)
 
-    def _check(self, index: int, effect: Effect, report: Report | None) -> None:
-        for track in self._counters():
-            mine = self._tracks[track]
-            if not (effect.touches & mine.holds or effect.writes & mine.locks):
+    def _check(self, index: int, effect: Effect, report: Report | None) -> bool:
+        """End the events that an instruction needs the end of. True when there are some."""
+        touches, writes = effect.touches, effect.writes
+        changed = False
+        for track, mine in self._tracks.items():
+            if not (touches & mine.holds or writes & mine.locks):
                 continue
             ended = []
             clocks, capacity = mine.clocks, self._model.capacity[track]
             for event, (order, stamp, one) in mine.ordered.items():
                 later = clocks[order] - stamp
-                if later >= capacity or (event >= 0 and self._judge(index, effect, event, one, later, report)):
+                if later >= capacity or (
+                    (one.holds & touches or one.locks & writes)
+                    and event >= 0
+                    and self._judge(index, effect, event, one, later, report)
+                ):
                     ended.append(event)
             for event, one in mine.stuck.items():
                 if event >= 0 and self._judge(index, effect, event, one, 0, report):
                     ended.append(event)
-            self._end_all(ended, track)
-        self._join_masks()
+            changed |= self._end_all(ended, track)
+        if changed:
+            self._join_masks()
+        return changed
 
     def _judge(
         self, index: int, effect: Effect, producer: int, event: Event, later: int, report: Report | None
@@ -205,20 +216,23 @@ class InFlight:
         access, overlap = "raw", event.holds & effect.reads
         if not overlap and not (event.write_order and event.write_order == effect.write_order):
             access, overlap = "waw", event.holds & effect.writes
-        if not overlap and not any(event.track == exclusive for exclusive, _ in effect.ends_others):
+        if not overlap and event.locks & effect.writes and not _ends_others(effect, event.track):
             access, overlap = "war", event.locks & effect.writes
-            if overlap and self._effects[producer].kind == "message":
+            if self._effects[producer].kind == "message":
                 access = "sendmsg"
         if overlap and report:
             report(Race(access, event.track, producer, index, later, overlap, event.certain))
         return bool(overlap)
 
-    def _end_other_orders(self, track: int, stays: int) -> None:
+    def _end_other_orders(self, track: int, stays: int) -> bool:
         mine = self._tracks.get(track)
-        if mine:
-            others = [event for event, (order, _, _) in mine.ordered.items() if order != stays]
-            self._end_all(others, track)
+        if mine is None:
+            return False
+        others = [event for event, (order, _, _) in mine.ordered.items() if order != stays]
+        changed = self._end_all(others, track)
+        if changed:
             self._join_masks()
+        return changed
 
     def _counters(self) -> list[int]:
         """The tracks with events that are counters themselves."""
@@ -231,6 +245,10 @@ class InFlight:
             holds |= one.holds
             locks |= one.locks
         self.holds, self.locks = holds, locks
+
+
+def _ends_others(effect: Effect, track: int) -> bool:
+    return any(exclusive == track for exclusive, _ in effect.ends_others)
 
 
 def event_on(effect: Effect, track: int) -> Event:

@@ -3,7 +3,7 @@ early."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -76,6 +76,7 @@ class PendingMemory:
         texts = [(self.model.effect(function.instructions[one.indices[0]]), one.indices) for one in function.spellings]
         self.effects: list[Effect] = effects or self._effects_of_text(texts)
         self._moves = _moves(texts)
+        self._firsts = [block.first for block in function.blocks]
         self.found_by_wait: dict[int, dict[int, Events]] = {}
         self._work_limit = work_limit
         self._work = 0
@@ -201,15 +202,7 @@ class PendingMemory:
 
     def block_of(self, index: int) -> Block:
         """The block that holds an instruction."""
-        blocks = self.function.blocks
-        low, high = 0, len(blocks)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if blocks[middle].first <= index:
-                low = middle
-            else:
-                high = middle
-        return blocks[low]
+        return self.function.blocks[bisect_right(self._firsts, index) - 1]
 
     def _described(self, state: State) -> tuple[Pending, ...]:
         found = []

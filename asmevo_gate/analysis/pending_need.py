@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
-from asmevo_gate.analysis.counters import Effect
+from asmevo_gate.analysis.counters import Effect, Event
 from asmevo_gate.analysis.pending_events import InFlight, event_on
 from asmevo_gate.analysis.pending_memory import PendingMemory
 from asmevo_gate.analysis.pending_state import Events, Race, State
@@ -55,24 +55,17 @@ class Onward:
         complete. ``tracks`` holds the events there and on the pairs of the counter. The number of instructions looked
         at."""
         memory = self.memory
-        for event in tracks[track]:
-            one = event_on(memory.effects[event], track)
-            if not (one.holds or one.locks) or one.fills_lds:
-                need.add((event,))  # what a store or a fill of LDS orders is seen by other waves
+        need.add(event for event in tracks[track] if _orders_other_waves(event_on(memory.effects[event], track)))
         states: dict[int, State] = {}
         steps = 1
         work: list[tuple[Block, int, State]] = [(block, index + 1, State(tracks))]
         while work and not need.decided:
             at, first, state = work.pop()
-            events = InFlight(memory.model, memory.effects, state)
-            stop = self._stop(events, first, at.end, need)
+            stop, end = self._behind(state, first, at, need)
             if stop is not None:
                 steps += stop - first + 1
                 continue
             steps += at.end - first
-            end = events.state()
-            if at.leaves or at.falls_off:
-                need.add(events.in_flight())
             for number in at.successors:
                 known = states.get(number)
                 joined = end if known is None else known.joined(end)
@@ -83,25 +76,36 @@ class Onward:
                 work.append((following, following.first, joined))
         return steps
 
-    def _stop(self, events: InFlight, first: int, end: int, need: Need) -> int | None:
-        """Go on to ``end``. The instruction on the way that orders memory, which is to say needs everything, or behind
-        which nothing is left to find."""
+    def _behind(self, state: State, first: int, block: Block, need: Need) -> tuple[int | None, State]:
+        """The state at the end of the block. Or the instruction before that which orders memory, which is to say needs
+        everything, or behind which nothing is left to find."""
         ordering = self._ordering
         place = bisect_left(ordering, first)
-        barrier = ordering[place] if place < len(ordering) and ordering[place] < end else None
+        barrier = ordering[place] if place < len(ordering) and ordering[place] < block.end else None
+        moves = self.memory.moves(first, block.end if barrier is None else barrier)
+        leaves = barrier is not None or block.leaves or block.falls_off
+        if not moves and not leaves:
+            return None, state
         effects = self.memory.effects
-        for index in self.memory.moves(first, end if barrier is None else barrier):
+        events = InFlight(self.memory.model, effects, state)
+        nothing_left = not state.tracks
+        for index in moves:
             effect = effects[index]
             if effect.active or effect.touches & events.holds or effect.writes & events.locks:
-                in_flight = events.size() if _only_waits(effect) else 0
-                events.step_past(index, effect, need.report)
-                if in_flight and events.size() < in_flight:
-                    need.ended_by.add(index)
-                if need.decided or events.nothing_in_flight():
-                    return index
-        if barrier is not None:
+                if events.step_past(index, effect, need.report):
+                    nothing_left = events.nothing_in_flight()
+                    if _only_waits(effect):
+                        need.ended_by.add(index)
+                if need.decided or nothing_left:
+                    return index, state
+        if leaves:
             need.add(events.in_flight())
-        return barrier
+        return barrier, events.state()
+
+
+def _orders_other_waves(event: Event) -> bool:
+    """True for a store or a fill of LDS, which other waves see."""
+    return not (event.holds or event.locks) or event.fills_lds
 
 
 def _orders_memory(decoded: Decoded | None, effect: Effect) -> bool:

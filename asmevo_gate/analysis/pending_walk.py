@@ -26,9 +26,8 @@ class Walk(InFlight):
 
     def found_by(self, waits: tuple[tuple[int, int], ...]) -> dict[int, Events]:
         """The events that a wait for these counts finds in flight, on each of its counters and the pairs of those."""
-        shadows_of = self._model.shadows_of
-        counters = [track for track, _ in waits if track < len(shadows_of)]
-        return self._events([*counters, *(shadow for track in counters for shadow in shadows_of[track])])
+        family = self._model.family
+        return self._events(other for track, _ in waits if track < len(family) for other in family[track])
 
     def step(self, index: int, effect: Effect, report: Report | None = None) -> None:
         """Go past one instruction. A race is reported once; the event then counts as ended for this path."""

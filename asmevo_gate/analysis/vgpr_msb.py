@@ -12,7 +12,7 @@ _FIELDS = 0xFF
 def renamed_instructions(function: Function) -> frozenset[int]:
     """Instructions at which the high bits may not all be 0, so that a VGPR operand may name another
     register."""
-    if not any(one.statement.name == MNEMONIC for one in function.instructions):
+    if not any(function.instructions[one.indices[0]].statement.name == MNEMONIC for one in function.spellings):
         return frozenset()
     blocks = function.blocks
     may_rename: list[bool | None] = [None] * len(blocks)
