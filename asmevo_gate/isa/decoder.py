@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
 
 from asmevo_gate.isa import registers
 from asmevo_gate.isa.form_key import DPP_CONTROLS, FormKey, form_key
@@ -11,8 +10,9 @@ from asmevo_gate.isa.instruction import Decoded, NotDecoded, Op, Operand, Role
 from asmevo_gate.isa.joint_check import conflict, dpp_conflict
 from asmevo_gate.isa.matrix_formats import has_matrix_formats, with_format_widths
 from asmevo_gate.isa.modifier_check import bad_value
-from asmevo_gate.isa.operand_check import element_roles, misfit, widths_of
-from asmevo_gate.isa.operand_text import Slot, Tokens, slot, split
+from asmevo_gate.isa.operand_check import element_roles, widths_of
+from asmevo_gate.isa.operand_place import placed, placed_list, roles_of
+from asmevo_gate.isa.operand_text import Tokens, slot, split
 from asmevo_gate.isa.table import FormRow, Table, load_table
 from asmevo_gate.isa.targets import Target
 
@@ -25,17 +25,11 @@ _NOT_REFUSED = (
 )
 """Classes -> modifiers whose place the assembler checks by opcode, where the table knows only kinds of forms."""
 _MAX_MEMO = 400_000
-_MOST_OPERANDS = 100_000
 _NARROWED = {"VCC": "vcc_lo", "EXEC": "exec_lo"}
 _LINE_NAMES = {"FLAT_SCR": "flat_scratch"}
-_READ, _WRITE, _KEEP = Role.READ, Role.WRITE, Role.KEEP
-_ROLES = {
-    "-": 0, "D": _WRITE, "U": _READ, "B": _READ | _WRITE, "E": _READ | _WRITE, "K": _WRITE | _KEEP, "O": _WRITE | _KEEP,
-}  # fmt: skip
-_RESULTS = frozenset("DBKO")
-_NO_RESULT = frozenset(("null", "off"))
-"""Operands that throw a result away."""
 _VARIANT_CLASSES = {"dpp": Op.DPP, "e64_dpp": Op.DPP, "bare_dpp": Op.DPP, "sdwa": Op.SDWA, "vopd": Op.VOPD | Op.VALU}
+_JOINED = Op.MFMA | Op.DPP | Op.SMEM | Op.IMAGE
+"""Instructions whose operands and modifiers may fit alone, but not together; a temporal hint may not fit any."""
 
 
 class Isa:
@@ -139,8 +133,53 @@ class Isa:
         if row is None:
             return self._refuse(text, tokens.mnemonic, key)
         table = self._table
-        allowed = table.modifiers[row.modifiers]
-        classes = table.attributes[row.attributes][0]
+        modifiers = tokens.modifiers
+        classes, size, schedule = table.attributes[row.attributes]
+        refused = self._refused(text, tokens, key, row, classes)
+        if refused is not None:
+            return refused
+        expected: Sequence[str] = table.slots[row.slots]
+        if modifiers:
+            if has_matrix_formats(key.base):
+                expected = with_format_widths(expected, modifiers)
+            elif "a16" in modifiers and len(expected) > 1:
+                expected = [expected[0], _with_packed_coordinates(expected[1]), *expected[2:]]
+        implicit_writes, implicit_reads = self._implicit[row.implicit]
+        reads, writes, keeps = implicit_reads, implicit_writes, 0
+        operands: list[Operand] = []
+        wave_size = self.wave_size
+        for operand, kinds, (letter, role) in zip(tokens.operands, expected, roles_of(row.roles), strict=True):
+            if modifiers and role & Role.WRITE:
+                if letter == "O" and _writes_every_lane(modifiers):
+                    role &= ~Role.KEEP
+                if not operands and _keeps_a_part(modifiers, key.count):
+                    role |= Role.KEEP
+            one = placed(operand, kinds, letter, role, wave_size)
+            if one.refusal:
+                return NotDecoded(text, tokens.mnemonic, *one.refusal)
+            if letter == "E" and slot(operand).parts:
+                one = placed_list(operand, element_roles(table.slots[row.slots][row.roles.index("E")]))
+            operands += one.operands
+            reads |= one.reads
+            writes |= one.writes
+            keeps |= one.keeps
+        classes |= _VARIANT_CLASSES.get(key.variant, Op.NONE)
+        if (classes & _JOINED or "th" in modifiers) and (problem := self._joint_problem(tokens, key, classes)):
+            return NotDecoded(text, tokens.mnemonic, "no_form", problem)
+        if "gds" in modifiers:
+            classes |= Op.GDS
+        if "lds" in modifiers and classes & Op.BUFFER:
+            classes |= Op.LDS_DMA
+        return Decoded(
+            text, tokens.mnemonic, key.base, key.variant.removeprefix("bare_"), tuple(operands), modifiers,
+            reads, writes, keeps,
+            implicit_reads, implicit_writes, classes, size, schedule, (), bool(classes & Op.CALL),
+            row.roles != row.roles.upper(),
+        )  # fmt: skip
+
+    def _refused(self, text: str, tokens: Tokens, key: FormKey, row: FormRow, classes: int) -> NotDecoded | None:
+        """Why a form does not take the modifiers, or is not there in this wave size."""
+        allowed = self._table.modifiers[row.modifiers]
         for name, value in tokens.modifiers.items():
             if (
                 name not in allowed
@@ -155,84 +194,19 @@ class Isa:
             return NotDecoded(text, tokens.mnemonic, "no_form", reason)
         if "dim" in allowed and "dim" not in tokens.modifiers:
             return NotDecoded(text, tokens.mnemonic, "no_form", f"'{tokens.mnemonic}' needs dim: on {self.target.name}")
-        slots = [slot(operand) for operand in tokens.operands]
-        expected: Sequence[str] = table.slots[row.slots]
-        if has_matrix_formats(key.base):
-            expected = with_format_widths(expected, tokens.modifiers)
-        elif "a16" in tokens.modifiers and len(expected) > 1:
-            expected = [expected[0], _with_packed_coordinates(expected[1]), *expected[2:]]
-        for operand, one, kinds, letter in zip(tokens.operands, slots, expected, row.roles, strict=True):
-            if one.symbolic:
-                reason = f"'{operand}' needs a symbol that the file does not define"
-                return NotDecoded(text, tokens.mnemonic, "symbolic", reason)
-            problem = one.problem or misfit(operand, kinds, self.wave_size)
-            if not problem and letter == "-" and kinds == "" and one.parts:
-                problem = "no register can stand here"
-            if not problem and letter in _RESULTS and not one.parts and operand not in _NO_RESULT:
-                problem = "a result needs a register"
-            if problem:
-                return NotDecoded(text, tokens.mnemonic, "no_form", f"'{operand}': {problem}")
-        data_widths = self._data_widths(key) if classes & Op.IMAGE else frozenset()
-        problem = dpp_conflict(tokens.modifiers) if key.variant.endswith("dpp") and slots else ""
-        problem = problem or conflict(key.base, classes, slots, data_widths, tokens.modifiers)
-        if problem:
-            return NotDecoded(text, tokens.mnemonic, "no_form", problem)
-        return self._assemble(text, tokens, key, row, slots)
+        return None
 
-    def _assemble(self, text: str, tokens: Tokens, key: FormKey, row: FormRow, slots: list[Slot]) -> Decoded:
-        implicit_writes, implicit_reads = self._implicit[row.implicit]
-        classes, size, schedule = self._table.attributes[row.attributes]
-        modifiers = tokens.modifiers
-        reads, writes, keeps = implicit_reads, implicit_writes, 0
-        operands: list[Operand] = []
-        for operand, one, (letter, role, indexed) in zip(tokens.operands, slots, _roles(row.roles), strict=True):
-            if not one.parts:
-                operands.append(_placed(operand, Role.NONE, False)[0][0])
-                continue
-            if role & _WRITE:
-                if letter == "O" and _writes_every_lane(modifiers):
-                    role &= ~_KEEP
-                if one.half is not None or (not operands and modifiers and _keeps_a_part(modifiers, len(slots))):
-                    role |= _KEEP
-            if letter == "E":
-                for (start, length), its in zip(one.elements, self._element_roles(row, one), strict=True):
-                    mask = ((1 << length) - 1) << start
-                    operands.append(Operand(operand, its, start, length))
-                    reads |= mask if its & _READ else 0
-                    writes |= mask if its & _WRITE else 0
-                continue
-            placed, mask = _placed(operand, role, indexed)
-            operands += placed
-            if role & (_READ | _KEEP):
-                reads |= mask
-            if role & _WRITE:
-                writes |= mask
-            if role & _KEEP:
-                keeps |= mask
-        found = classes | _VARIANT_CLASSES.get(key.variant, Op.NONE)
-        if modifiers:
-            if "gds" in modifiers:
-                found |= Op.GDS
-            if "lds" in modifiers and found & Op.BUFFER:
-                found |= Op.LDS_DMA
-        return Decoded(
-            text, tokens.mnemonic, key.base, key.variant.removeprefix("bare_"), tuple(operands), modifiers,
-            reads, writes, keeps,
-            implicit_reads, implicit_writes, found, size, schedule, (), bool(found & Op.CALL),
-            row.roles != row.roles.upper(),
-        )  # fmt: skip
+    def _joint_problem(self, tokens: Tokens, key: FormKey, classes: int) -> str:
+        """Why operands and modifiers that fit alone do not go together."""
+        data_widths = self._data_widths(key) if classes & Op.IMAGE else frozenset()
+        problem = dpp_conflict(tokens.modifiers) if key.variant.endswith("dpp") and tokens.operands else ""
+        slots = [slot(operand) for operand in tokens.operands]
+        return problem or conflict(key.base, classes, slots, data_widths, tokens.modifiers)
 
     def _data_widths(self, key: FormKey) -> frozenset[int]:
         """The widths of the first operand in the form without features."""
         plain = self._find(key._replace(features=""))
         return widths_of(self._table.slots[plain.slots][0], self.wave_size) if plain and plain.roles else frozenset()
-
-    def _element_roles(self, row: FormRow, one: Slot) -> tuple[int, ...]:
-        """The role of each element of the list of a form; all are read and written when the table has another number
-        of them."""
-        kinds = self._table.slots[row.slots][row.roles.index("E")]
-        roles = tuple(_ROLES[letter] for letter in element_roles(kinds))
-        return roles if len(roles) == len(one.elements) else tuple(_READ | _WRITE for _ in one.elements)
 
     def _find(self, key: FormKey) -> FormRow | None:
         try:
@@ -297,24 +271,6 @@ class Isa:
 
 def _may_stand(name: str, classes: int, operands: int) -> bool:
     return operands > 0 and any(classes & concerned and name in names for concerned, names in _NOT_REFUSED)
-
-
-@cache
-def _roles(letters: str) -> tuple[tuple[str, int, bool], ...]:
-    """Letter, role of a register, and whether it is indexed, for each operand of a form."""
-    return tuple((letter, _ROLES[letter.upper()] or _READ, letter.islower()) for letter in letters)
-
-
-@lru_cache(_MOST_OPERANDS)
-def _placed(text: str, role: int, indexed: bool) -> tuple[tuple[Operand, ...], int]:
-    """The registers of one operand text in a role, and their bits; or the one operand that is no register."""
-    one = slot(text)
-    if not one.parts:
-        return (Operand(text, role, -1, 0, None, one.value),), 0
-    mask = 0
-    for start, length in one.parts:
-        mask |= ((1 << length) - 1) << start
-    return tuple(Operand(text, role, start, length, one.half, one.value, indexed) for start, length in one.parts), mask
 
 
 def _with_packed_coordinates(kinds: str) -> str:

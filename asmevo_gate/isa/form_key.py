@@ -38,7 +38,7 @@ class FormKey(NamedTuple):
 
 def form_key(mnemonic: str, count: int, modifiers: dict[str, str]) -> FormKey:
     """The key of an instruction with ``count`` operands (see :func:`operand_text.split`)."""
-    if modifiers.keys().isdisjoint(_SELECTING):
+    if not modifiers or modifiers.keys().isdisjoint(_SELECTING):
         return _plain_key(mnemonic, count)
     base, variant = _parts(mnemonic)
     if not variant and mnemonic.startswith("v_"):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
-from asmevo_gate.isa.operand_text import Slot, slot
+from asmevo_gate.isa.operand_text import Slot
 from asmevo_gate.isa.registers import AGPR, SGPR, SPECIAL, SPECIAL_START, VGPR
 
 _LANE_MASK = frozenset((1, 2))
@@ -13,7 +13,6 @@ _LANE_MASK = frozenset((1, 2))
 
 
 _LAST_LOW = 127
-_MOST_REMEMBERED = 100_000
 _BANKS = frozenset("vas")
 _VCC_ONLY = frozenset("c")
 _VCC = ((SPECIAL["vcc_lo"], 2),)
@@ -60,13 +59,8 @@ def widths_of(kinds: str, wave_size: int) -> frozenset[int]:
     return _place(kinds, wave_size).widths
 
 
-@lru_cache(_MOST_REMEMBERED)
-def misfit(text: str, kinds: str, wave_size: int) -> str:
+def misfit(text: str, one: Slot, kinds: str, wave_size: int) -> str:
     """Why an operand text does not fit; empty when it does, or when the table does not know enough to say so."""
-    return _misfit(text, slot(text), kinds, wave_size)
-
-
-def _misfit(text: str, one: Slot, kinds: str, wave_size: int) -> str:
     letters, widths, shapes, _ = _place(kinds, wave_size)
     if shapes and len(one.elements) > 1 and tuple(length for _, length in one.elements) not in shapes:
         return "a list of these registers cannot stand here"

@@ -7,16 +7,18 @@ parser allows: blanks inside brackets, a missing comma between registers, commas
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.errors import LimitError
 from asmevo_gate.isa.registers import AGPR, PAIRS, SGPR, SPECIAL, TTMP, VGPR, Bank
 from asmevo_gate.source.expressions import ExpressionError, UnresolvedError, parse_expression
 from asmevo_gate.source.expressions import evaluate as evaluate_expression
+from asmevo_gate.source.lines import NAME
 from asmevo_gate.source.options import SourceLimits
 
 
-class Slot(NamedTuple):
+class Slot(msgspec.Struct, frozen=True, gc=False):
     """What the text of one operand names, before the instruction says how it uses it.
 
     ``parts`` are the register intervals ``(start, length)``, one for a plain register, several for a list such as
@@ -33,7 +35,7 @@ class Slot(NamedTuple):
     elements: tuple[tuple[int, int], ...] = ()
 
 
-class Tokens(NamedTuple):
+class Tokens(msgspec.Struct, frozen=True, gc=False):
     """An instruction text in parts."""
 
     mnemonic: str
@@ -118,12 +120,27 @@ _STARTS_OPERAND = re.compile(rf"{_REGISTER_LIKE.pattern}|-?\d")
 
 
 _OPERAND = r"(?:[vsa](?:\d+|\[\d+:\d+\])|vcc|off|-?\d+)"
-_PLAIN = re.compile(rf"({_OPERAND}(?:, *{_OPERAND})*)(?: offset:(\d+))?$", re.A)
+_PLAIN = re.compile(rf"([a-z][a-z0-9_]*) +({_OPERAND}(?:, *{_OPERAND})*)(?: offset:(\d+))?\Z", re.A)
 """What most instructions are: plain registers and numbers between commas, and perhaps an offset."""
 
 
 def split(text: str) -> Tokens:
     """Take an instruction text apart. The mnemonic, and nothing else, may be in upper case."""
+    return _plain_tokens(text) or _tokens(text)
+
+
+def _plain_tokens(text: str) -> Tokens | None:
+    """What :func:`_tokens` gives, in less time, for what most instructions are; ``None`` for the others."""
+    plain = _PLAIN.match(text)
+    if plain is None:
+        return None
+    mnemonic, operands, offset = plain.groups()
+    if mnemonic in WHOLE_OPERAND:
+        return None
+    return Tokens(mnemonic, operands.replace(" ", "").split(","), {} if offset is None else {"offset": offset})
+
+
+def _tokens(text: str) -> Tokens:
     mnemonic, _, rest = text.strip().partition(" ")
     if "\t" in mnemonic:
         mnemonic, _, more = mnemonic.partition("\t")
@@ -135,15 +152,7 @@ def split(text: str) -> Tokens:
         return Tokens(mnemonic, [], {})
     if mnemonic in WHOLE_OPERAND:
         return Tokens(mnemonic, [rest], {})
-    return _plain_pieces(mnemonic, rest) or _pieces(mnemonic, rest)
-
-
-def _plain_pieces(mnemonic: str, rest: str) -> Tokens | None:
-    """What :func:`_pieces` gives, in less time, for what most instructions are; ``None`` for the others."""
-    plain = _PLAIN.match(rest)
-    if plain is None:
-        return None
-    return Tokens(mnemonic, plain[1].replace(" ", "").split(","), {} if plain[2] is None else {"offset": plain[2]})
+    return _pieces(mnemonic, rest)
 
 
 def _pieces(mnemonic: str, rest: str) -> Tokens:
@@ -312,6 +321,7 @@ def _integer(text: str) -> Slot:
 _LIMITS = SourceLimits()
 _MAX_EXPRESSION = 1024
 """The longest index or number expression, in characters."""
+_SYMBOL = re.compile(rf"(?!\.\d){NAME}\Z")
 
 
 def evaluate(text: str) -> int | None:
@@ -319,7 +329,7 @@ def evaluate(text: str) -> int | None:
     text = text.strip()
     if text.isdecimal() and text.isascii() and len(text) < 10 and (text[0] != "0" or len(text) == 1):
         return int(text)
-    if not text or len(text) > _MAX_EXPRESSION:
+    if not text or len(text) > _MAX_EXPRESSION or _SYMBOL.match(text):
         return None
     try:
         parsed = parse_expression(text, 0, _LIMITS)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asmevo_gate.isa.operand_text import _pieces, _plain_pieces
+from asmevo_gate.isa.operand_text import _plain_tokens, _tokens
 
 OPERANDS = (
     "v0", "v255", "s12", "a16", "v[4:7]", "a[0:15]", "s[0:1]", "vcc", "off", "0", "-1", "64", "0x10", "1.0", "v[4]",
@@ -15,7 +15,8 @@ OPERANDS = (
 )  # fmt: skip
 ENDS = ("", " offset:16", " offset:-16", " offset:0x10", " offset: 8", " glc", " offset:4 glc", " a16", ", offset:4")
 plain_or_not = st.tuples(
-    st.sampled_from(("v_add_f32", "exp", "image_load", "global_load_dword", "s_add_u32")),
+    st.sampled_from(("v_add_f32", "exp", "image_load", "global_load_dword", "s_add_u32", "s_branch", "S_NOP")),
+    st.sampled_from((" ", "  ", "\t", "")),
     st.lists(st.sampled_from(OPERANDS), min_size=1, max_size=5),
     st.sampled_from((", ", ",", " ,", "  ", ",  ")),
     st.sampled_from(ENDS),
@@ -23,11 +24,11 @@ plain_or_not = st.tuples(
 
 
 @given(plain_or_not)
-def test_the_short_way_says_what_the_long_way_says(parts: tuple[str, list[str], str, str]) -> None:
-    mnemonic, operands, between, end = parts
-    rest = (between.join(operands) + end).strip()
-    if rest and (short := _plain_pieces(mnemonic, rest)) is not None:
-        assert short == _pieces(mnemonic, rest)
+def test_the_short_way_says_what_the_long_way_says(parts: tuple[str, str, list[str], str, str]) -> None:
+    mnemonic, blank, operands, between, end = parts
+    text = mnemonic + blank + between.join(operands) + end
+    if (short := _plain_tokens(text)) is not None:
+        assert short == _tokens(text)
 
 
 @pytest.mark.parametrize(
@@ -42,10 +43,10 @@ def test_the_short_way_says_what_the_long_way_says(parts: tuple[str, list[str], 
     ],
 )
 def test_plain_instructions_go_the_short_way(rest: str) -> None:
-    assert _plain_pieces("v_add_f32", rest) == _pieces("v_add_f32", rest)
-    assert _plain_pieces("v_add_f32", rest) is not None
+    assert _plain_tokens(f"v_add_f32 {rest}") == _tokens(f"v_add_f32 {rest}")
+    assert _plain_tokens(f"v_add_f32 {rest}") is not None
 
 
 @pytest.mark.parametrize("rest", ["v0, v1 glc", "v0 v1", "v0, -v1", "v0, 1.0", "v0,", "v0, v1 offset:-4", "v[a:b]"])
 def test_the_rest_goes_the_long_way(rest: str) -> None:
-    assert _plain_pieces("v_add_f32", rest) is None
+    assert _plain_tokens(f"v_add_f32 {rest}") is None
