@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asmevo_gate.analysis.exec_regions import exec_regions, lane_saves, straight_on, while_masked, writes_memory
+from asmevo_gate.analysis.lost_masks import lost_masks
 from asmevo_gate.isa.instruction import Op
+from asmevo_gate.isa.registers import set_name
 from asmevo_gate.program.model import Instruction
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
@@ -28,7 +30,9 @@ class ExecNotRestored(Rule):
     What it does:
         Looks at s_and_saveexec whose saved mask is not used any more. Reports the first store or atomic that follows,
         while nothing has restored EXEC, behind the join of a region with a branch around it (s_cbranch_execz) or
-        behind a barrier. Going straight to s_endpgm is fine.
+        behind a barrier. Going straight to s_endpgm is fine. Also reports, as an error, a restore from a register that
+        holds the saved mask on one path and on another the mask of a region inside, a constant, or a loaded or computed
+        number.
     Why it matters:
         Work-items for which the condition was false do not execute the store, and a wave that took the branch executes
         it for no lane at all: their results are missing.
@@ -56,9 +60,11 @@ class ExecNotRestored(Rule):
             "  ds_read_b32 v3, v2 offset:4\n  s_waitcnt lgkmcnt(0)\n  global_store_dword v2, v3, s[4:5]\n  s_endpgm\n",
             line=8,
         ),
+        Example("gfx900", _kernel(_RESTORE + _STORE).replace("  v_mov_b32 v1, 1.0\n", "  s_mov_b32 s8, 7\n"), line=7),
     )
     good = (
         Example("gfx900", _kernel(_RESTORE + _STORE)),
+        Example("gfx900", _kernel(_RESTORE + _STORE).replace("  v_mov_b32 v1, 1.0\n", "  s_mov_b32 s10, 7\n")),
         Example("gfx900", _kernel("  s_endpgm\n")),
     )
 
@@ -69,8 +75,8 @@ class ExecNotRestored(Rule):
         for region in exec_regions(kernel):
             if facts.liveness.before[region.join.first] & region.saved:
                 continue
-            lost = [one for one in while_masked(kernel, region.join) if writes_memory(one.decoded)]
-            first = min(lost, key=lambda one: one.index, default=None)
+            stores = [one for one in while_masked(kernel, region.join) if writes_memory(one.decoded)]
+            first = min(stores, key=lambda one: one.index, default=None)
             if first is None or first.index in reported:
                 continue
             reported.add(first.index)
@@ -80,6 +86,17 @@ class ExecNotRestored(Rule):
             if late is not None and late.index not in reported:
                 reported.add(late.index)
                 yield _violation(save, late, "the barrier")
+        for lost in lost_masks(kernel):
+            lines = [one.statement.outer_place.line for one in (lost.overwrite, lost.save)]
+            yield Violation(
+                place=lost.restore.statement.place,
+                frames=lost.restore.statement.frames,
+                message=f"EXEC gets {set_name(lost.registers)} back, but line {lines[0]} has overwritten the mask that "
+                f"line {lines[1]} saved there",
+                repair="use another register inside of the region",
+                producer=lost.overwrite,
+                severity="error",
+            )
 
 
 def _violation(save: Instruction, lost: Instruction, where: str) -> Violation:
