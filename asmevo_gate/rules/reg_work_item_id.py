@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from asmevo_gate.analysis.packed_ids import unmasked_address
 from asmevo_gate.analysis.symbolic_values import PACKED_IDS, Value
 from asmevo_gate.program.descriptor import directive_value
 from asmevo_gate.rules.facts import KernelFacts
@@ -15,6 +16,8 @@ _AXES = {10: "y", 20: "z"}
 
 _USE = "  v_lshlrev_b32 v2, 2, v1\n  ds_write_b32 v2, v0\n"
 _Y = "  v_bfe_u32 v1, v0, 10, 10\n" + _USE
+_X, _ADDRESS = "  v_lshlrev_b32 v2, 2, v0\n", "  v_add_u32 v3, s2, v2\n  ds_write_b32 v3, v2\n"
+_MASK = "  v_and_b32 v0, 0x3ff, v0\n"
 _ACCUM = "  .amdhsa_accum_offset 8\n"
 
 
@@ -23,21 +26,24 @@ class WorkItemId(Rule):
 
     What it does:
         On GPUs that pack the work-item ids into v0, reports the extraction of y or z when
-        .amdhsa_system_vgpr_workitem_id does not enable it. On GPUs that give each id a VGPR of its own, reports the
+        .amdhsa_system_vgpr_workitem_id does not enable it, and v0 as it is in an address when more than x is enabled
+        (unless the metadata requires a work-group of one row). On GPUs that give each id a VGPR of its own, reports the
         extraction of y or z from a register that holds one id alone: it gives 0. It is an error when the metadata
-        requires a work-group with more than one work-item along that axis, a warning otherwise. A VGPR that is not set
-        up at all is reported by reg.undefined; an id that is extracted and not used is quiet.
+        requires a work-group with more than one work-item along that axis (or another axis than x, for v0 as it is), a
+        warning otherwise. A VGPR that is not set up at all is reported by reg.undefined; an id that is extracted and
+        not used is quiet.
     Why it matters:
         The bits of an id that is not enabled are undefined (in practice 0): every row of a 2-D work-group works on
-        the elements of the first.
+        the elements of the first. With y in bits 19:10 of v0, every row but the first uses addresses far away.
     Repair:
-        Set .amdhsa_system_vgpr_workitem_id to 1 for y, to 2 for z; on unpacked GPUs read v1 and v2.
+        Mask x with 0x3ff (v_and_b32, or v_bfe_u32 from bit 0). Set .amdhsa_system_vgpr_workitem_id to 1 for y, to 2
+        for z; on unpacked GPUs read v1 and v2.
     Sources:
         AMDGPUUsage, "VGPR Register Set Up Order" (work-item id layouts) and ".amdhsa_system_vgpr_workitem_id".
     """
 
     id = "reg.work_item_id"
-    title = "work-item id is read but not enabled"
+    title = "work-item id is not where the code takes it from"
     family = "register"
     severity = "warning"
     bad = (
@@ -48,21 +54,27 @@ class WorkItemId(Rule):
             line=3,
         ),
         Example("gfx900", kernel_text(_Y, "  .amdhsa_system_vgpr_workitem_id 1\n"), line=3),
+        Example("gfx942", kernel_text(_X + _ADDRESS, _ACCUM + "  .amdhsa_system_vgpr_workitem_id 1\n"), line=3),
     )
     good = (
         Example("gfx90a", kernel_text(_Y, _ACCUM + "  .amdhsa_system_vgpr_workitem_id 1\n")),
         Example("gfx1100", kernel_text("  v_bfe_u32 v1, v0, 0, 10\n")),
         Example("gfx942", kernel_text("  v_lshrrev_b32 v1, 10, v0\n  v_and_b32 v1, 0x3ff, v1\n", _ACCUM)),
         Example("gfx900", kernel_text("  v_mov_b32 v2, v1\n", "  .amdhsa_system_vgpr_workitem_id 1\n")),
+        Example("gfx942", kernel_text(_X + _ADDRESS, _ACCUM)),
+        Example("gfx942", kernel_text(_MASK + _X + _ADDRESS, _ACCUM + "  .amdhsa_system_vgpr_workitem_id 1\n")),
+        Example("gfx1030", kernel_text(_X + _ADDRESS, "  .amdhsa_system_vgpr_workitem_id 1\n")),
     )
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
-        """Extractions of an id that is not there, once for each id."""
+        """Extractions of an id that is not there, once for each id, and v0 as it is."""
         kernel = facts.kernel
         if kernel.descriptor is None:
             return
         enabled = directive_value(kernel.descriptor, "system_vgpr_workitem_id", kernel.target)
         packed = bool(kernel.target.facts["packed_tid"])
+        if packed and enabled:
+            yield from _not_masked(facts)
         reported: set[str] = set()
         for index, values in facts.known.items():
             instruction = kernel.instructions[index]
@@ -93,6 +105,22 @@ class WorkItemId(Rule):
                 repair=repair,
                 severity="error" if _extent(facts, axis) > 1 else None,
             )
+
+
+def _not_masked(facts: KernelFacts) -> Iterable[Violation]:
+    """The id x is taken from v0 without the mask that leaves the other ids out."""
+    rows = [_extent(facts, axis) for axis in "yz"]
+    found = unmasked_address(facts.kernel) if rows != [1, 1] else None
+    if found is None:
+        return
+    line = found.access.statement.outer_place.line
+    yield Violation(
+        place=found.use.statement.place,
+        frames=found.use.statement.frames,
+        message=f"v0 holds all work-item ids in 10 bits each, and goes as a whole into the address of line {line}",
+        repair="take x out of it first: v_and_b32 vN, 0x3ff, v0",
+        severity="error" if max(rows) > 1 else None,
+    )
 
 
 def _extent(facts: KernelFacts, axis: str) -> int:
