@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fnmatch import translate
+from functools import reduce
 from graphlib import TopologicalSorter
+from operator import or_
 
 import msgspec
 
 from asmevo_gate.constraints.model import ConstraintGraph, InstructionClass
 from asmevo_gate.constraints.predicates import PREDICATES
-from asmevo_gate.constraints.roles import REGISTER_FILES, ROLES, with_halves
-from asmevo_gate.isa.instruction import MATRIX, OP_BITS, Decoded
+from asmevo_gate.constraints.roles import REGISTER_FILES, ROLES, both_halves, with_halves
+from asmevo_gate.isa.instruction import MATRIX, OP_BITS, Decoded, Op
 from asmevo_gate.isa.operand_text import evaluate
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.isa.waits import decode_depctr, decode_wait
@@ -21,6 +23,9 @@ _HWREG = re.compile(r"hwreg\(\s*(?P<name>\w+)\s*(?:,\s*(?P<offset>\w+)\s*,\s*(?P
 _WILD = re.compile(r"[*?\[]")
 _HWREGS = 64
 """The id of a hardware register has 6 bits (AMDGPUUsage, hwreg)."""
+_Select = Callable[[Decoded], int]
+_NodesOfRole = tuple[_Select | None, tuple[tuple[str, int], ...]]
+"""What selects the registers of a role, and the nodes in it with the registers that each is narrowed to."""
 _SMALL_FORMATS = ("2", "3", "4", "MATRIX_FMT_FP6", "MATRIX_FMT_BF6", "MATRIX_FMT_FP4")
 
 
@@ -55,21 +60,17 @@ class Matcher:
         order = list(_class_order(graph.classes))
         self.class_numbers = {name: number for number, name in enumerate(order)}
         self._classes = [_Compiled(graph.classes[name], self.class_numbers) for name in order]
-        self._nodes = [
-            (
-                name,
-                1 << self.class_numbers[node.instruction],
-                self._role(node.role, node.registers),
-                node.role != "none",
-            )
-            for name, node in graph.nodes.items()
-        ]
+        self._roles = self._node_roles()
+        asked = [PREDICATES[one.where] for one in graph.classes.values() if one.where]
+        self._told_reads = reduce(or_, (one.reads for one in asked), 0)
+        self._told_writes = reduce(or_, (one.writes for one in asked), 0)
+        self._told_modifiers = tuple(sorted({name for one in asked for name in one.modifiers}))
         self._grades = [
             (grade, *_split_formats(mnemonic)) for grade, mnemonics in graph.grades.items() for mnemonic in mnemonics
         ]
         self._memo: dict[int, tuple[Decoded, Traits]] = {}
-        self._static: dict[tuple[str, int, str], tuple[int, tuple[int, ...]]] = {}
-        self._candidates: dict[int, tuple[tuple[str, Callable[[Decoded], int], bool], ...]] = {}
+        self._static: dict[tuple[object, ...], tuple[int, tuple[int, ...]]] = {}
+        self._candidates: dict[int, tuple[_NodesOfRole, ...]] = {}
         self._grade_memo: dict[str, list[tuple[str, str]]] = {}
 
     def class_mask(self, names: tuple[str, ...]) -> int:
@@ -94,32 +95,52 @@ class Matcher:
     def _match(self, decoded: Decoded) -> Traits:
         opcode = self.graph.aliases.get(decoded.base, decoded.base)
         grade = self._grade(opcode, decoded) if decoded.classes & MATRIX else ""
-        depctr = decode_depctr(decoded, self._target) or {}
-        key = (decoded.base, decoded.classes, grade)
-        static = self._static.get(key)
-        if static is None:
-            static = self._static[key] = self._match_static(decoded, grade)
-        bits, dynamic = static
+        depctr = (decode_depctr(decoded, self._target) or {}) if decoded.classes & Op.SOPP else {}
+        bits, dynamic = self._classes_told(decoded, grade)
         for number in dynamic:
             if self._classes[number].holds(decoded, bits, depctr, self):
                 bits |= 1 << number
         candidates = self._candidates.get(bits)
         if candidates is None:
-            candidates = self._candidates[bits] = tuple(
-                (name, role, with_registers) for name, bit, role, with_registers in self._nodes if bits & bit
-            )
+            candidates = self._candidates[bits] = tuple(self._candidates_of(bits))
         nodes: dict[str, int] = {}
-        for name, role, with_registers in candidates:
-            mask = role(decoded)
-            if mask or not with_registers:
-                nodes[name] = mask
+        for select, members in candidates:
+            if select is None:
+                for name, _ in members:
+                    nodes[name] = 0
+                continue
+            mask = select(decoded)
+            if mask:
+                for name, within in members:
+                    if registers := mask & within:
+                        nodes[name] = registers
         return Traits(
             bits, nodes, opcode, grade, self._wait_states(decoded), depctr,
             decoded.modifiers,
         )  # fmt: skip
 
+    def _classes_told(self, decoded: Decoded, grade: str) -> tuple[int, tuple[int, ...]]:
+        """:meth:`_match_static`, once for all that it looks at."""
+        modifiers = tuple(map(decoded.modifiers.get, self._told_modifiers)) if decoded.modifiers else ()
+        key = (
+            decoded.base, decoded.classes, grade, len(decoded.operands), modifiers,
+            decoded.reads & self._told_reads, decoded.writes & self._told_writes,
+        )  # fmt: skip
+        known = self._static.get(key)
+        if known is None:
+            known = self._static[key] = self._match_static(decoded, grade)
+        return known
+
+    def _candidates_of(self, bits: int) -> Iterator[_NodesOfRole]:
+        """The nodes whose instruction class is among some classes."""
+        for select, members in self._roles:
+            chosen = tuple((name, within) for name, within, one in members if bits & one)
+            if chosen:
+                yield select, chosen
+
     def _match_static(self, decoded: Decoded, grade: str) -> tuple[int, tuple[int, ...]]:
-        """Classes that follow from mnemonic, class bits and grade; and those that need the operands as well."""
+        """Classes that follow from mnemonic, class bits, grade and what predicates are told; and those that need all of
+        the text."""
         bits = 0
         dynamic: list[int] = []
         maybe = 0
@@ -129,7 +150,7 @@ class Matcher:
             if compiled.is_dynamic or compiled.depends_on & maybe:
                 dynamic.append(number)
                 maybe |= 1 << number
-            elif compiled.composition_holds(bits):
+            elif compiled.composition_holds(bits) and compiled.condition_holds(decoded):
                 bits |= 1 << number
         return bits, tuple(dynamic)
 
@@ -150,16 +171,26 @@ class Matcher:
         # The assembler takes 16 bits; only those that the target's maximum needs are known to count.
         return (int(count) & (self.graph.s_nop_maximum - 1)) + 1 if isinstance(count, int) else 1
 
-    def _role(self, role: str, registers: str) -> Callable[[Decoded], int]:
+    def _node_roles(self) -> list[tuple[_Select | None, list[tuple[str, int, int]]]]:
+        """For each role what selects its registers (``None`` for no registers), and the nodes in that role: name, the
+        registers that it is narrowed to, the bit of its class."""
+        members: dict[str, list[tuple[str, int, int]]] = {}
+        for name, node in self.graph.nodes.items():
+            within = -1 if node.role == "hwreg" else REGISTER_FILES[node.registers]
+            if self.graph.half_registers:
+                within = both_halves(within)
+            members.setdefault(node.role, []).append((name, within, 1 << self.class_numbers[node.instruction]))
+        return [(self._select(role), nodes) for role, nodes in members.items()]
+
+    def _select(self, role: str) -> _Select | None:
+        if role == "none":
+            return None
         if role == "hwreg":
             return self.hwreg_bit
         select = ROLES[role]
-        within = REGISTER_FILES[registers]
         if self.graph.half_registers:
-            return lambda decoded: with_halves(role, decoded, select(decoded) & within)
-        if registers == "all":
-            return select
-        return lambda decoded: select(decoded) & within
+            return lambda decoded: with_halves(role, decoded, select(decoded))
+        return select
 
     def hwreg_bit(self, decoded: Decoded) -> int:
         """``1 << id`` of the hardware register that s_getreg/s_setreg names, 0 when it is not known."""
@@ -207,8 +238,11 @@ class _Compiled:
         self._outside = sum(1 << numbers[name] for name in one.outside)
         self.depends_on = self._of | self._outside
         self._one = one
-        self._where = PREDICATES[one.where] if one.where else None
-        self.is_dynamic = bool(one.modifier or one.depctr or one.waitcnt or one.waitcnt_any or one.hwreg or one.where)
+        self._where = PREDICATES[one.where].holds if one.where else None
+        of_the_whole_text = bool(one.where) and PREDICATES[one.where].of_the_whole_text
+        self.is_dynamic = bool(
+            one.modifier or one.depctr or one.waitcnt or one.waitcnt_any or one.hwreg or of_the_whole_text
+        )
 
     def may_hold(self, decoded: Decoded, grade: str, possible: int) -> bool:
         """The conditions on class bits, mnemonic and grade; ``possible`` are the classes not yet ruled out."""
@@ -256,6 +290,10 @@ class _Compiled:
                 return False
             if one.hwreg_value is not None and not _writes_value(decoded, hwreg, one.hwreg_value):
                 return False
+        return self.condition_holds(decoded)
+
+    def condition_holds(self, decoded: Decoded) -> bool:
+        """The predicate of the class."""
         return self._where is None or self._where(decoded)
 
 
@@ -268,7 +306,7 @@ def _writes_value(decoded: Decoded, hwreg: tuple[int, int, int], value: int) -> 
 
 def _class_order(classes: dict[str, InstructionClass]) -> list[str]:
     """Classes so that each stands behind those that it is made of."""
-    return list(TopologicalSorter({name: {*one.of, *one.outside} for name, one in classes.items()}).static_order())
+    return list(TopologicalSorter({name: (*one.of, *one.outside) for name, one in classes.items()}).static_order())
 
 
 def _op_bits(names: tuple[str, ...]) -> int:

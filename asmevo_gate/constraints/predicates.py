@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from asmevo_gate.constraints.roles import REGISTER_FILES, ROLES
 from asmevo_gate.isa import registers
@@ -212,30 +213,47 @@ def is_branch_offset_0x3f(decoded: Decoded) -> bool:
     return bool(decoded.operands) and decoded.operands[-1].value == 0x3F
 
 
-PREDICATES: dict[str, Callable[[Decoded], bool]] = {
-    "wide_store": wide_store,
-    "wide_store_sgpr_offset": wide_store_sgpr_offset,
-    "shifted_destination": shifted_destination,
-    "partial_vcc_write": partial_vcc_write,
-    "full_vcc_write": full_vcc_write,
-    "writes_vgpr": writes_vgpr,
-    "writes_exec": writes_exec,
-    "writes_scalar": writes_scalar,
-    "hwreg_bit_0": hwreg_bit_0,
-    "reads_scalar_or_literal": reads_scalar_or_literal,
-    "reads_lds_direct": reads_lds_direct,
-    "reads_scratch_base": reads_scratch_base,
-    "two_vgpr_sources": two_vgpr_sources,
-    "nsa_16_bytes": nsa_16_bytes,
-    "offset_bits_1_2": offset_bits_1_2,
-    "nonzero_offset": nonzero_offset,
-    "wait_field_above_zero": wait_field_above_zero,
-    "no_source_wait": no_source_wait,
-    "dealloc_vgprs": dealloc_vgprs,
-    "destination_overlaps_source": destination_overlaps_source,
-    "shift_amount_ends_block": shift_amount_ends_block,
-    "same_parity_sources": same_parity_sources,
-    "overwrites_own_address": overwrites_own_address,
-    "is_branch_offset_0x3f": is_branch_offset_0x3f,
+class Predicate(NamedTuple):
+    """A condition, and what it looks at: ``reads`` and ``writes`` are the registers whose use it depends on,
+    ``modifiers`` those whose value it does. Besides these it knows mnemonic, class bits and number of operands. With
+    none of them it may look at anything, and is asked once for each text.
+    """
+
+    holds: Callable[[Decoded], bool]
+    reads: int = 0
+    writes: int = 0
+    modifiers: tuple[str, ...] = ()
+
+    @property
+    def of_the_whole_text(self) -> bool:
+        """True when it may look at anything."""
+        return not (self.reads or self.writes or self.modifiers)
+
+
+PREDICATES: dict[str, Predicate] = {
+    "wide_store": Predicate(wide_store),
+    "wide_store_sgpr_offset": Predicate(wide_store_sgpr_offset),
+    "shifted_destination": Predicate(shifted_destination, modifiers=("op_sel", "dst_sel")),
+    "partial_vcc_write": Predicate(partial_vcc_write, writes=registers.VCC),
+    "full_vcc_write": Predicate(full_vcc_write, writes=registers.VCC),
+    "writes_vgpr": Predicate(writes_vgpr),
+    "writes_exec": Predicate(writes_exec, writes=registers.EXEC),
+    "writes_scalar": Predicate(writes_scalar),
+    "hwreg_bit_0": Predicate(hwreg_bit_0),
+    "reads_scalar_or_literal": Predicate(reads_scalar_or_literal),
+    "reads_lds_direct": Predicate(reads_lds_direct, reads=_LDS_DIRECT),
+    "reads_scratch_base": Predicate(reads_scratch_base, reads=REGISTER_FILES["scratch_base"]),
+    "two_vgpr_sources": Predicate(two_vgpr_sources),
+    "nsa_16_bytes": Predicate(nsa_16_bytes),
+    "offset_bits_1_2": Predicate(offset_bits_1_2),
+    "nonzero_offset": Predicate(nonzero_offset),
+    "wait_field_above_zero": Predicate(wait_field_above_zero),
+    "no_source_wait": Predicate(no_source_wait),
+    "dealloc_vgprs": Predicate(dealloc_vgprs),
+    "destination_overlaps_source": Predicate(destination_overlaps_source),
+    "shift_amount_ends_block": Predicate(shift_amount_ends_block),
+    "same_parity_sources": Predicate(same_parity_sources),
+    "overwrites_own_address": Predicate(overwrites_own_address),
+    "is_branch_offset_0x3f": Predicate(is_branch_offset_0x3f),
 }
 """Name in the constraint files -> predicate."""

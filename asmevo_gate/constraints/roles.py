@@ -52,13 +52,20 @@ def _named_writes(decoded: Decoded) -> int:
 
 
 def _named_reads(decoded: Decoded) -> int:
-    mask = 0
+    if decoded.keeps or decoded.classes & Op.DPP:
+        mask = 0
+        for operand in decoded.operands:
+            if operand.length and _reads(operand):
+                mask |= operand.mask
+        if decoded.classes & Op.DPP:
+            # LLVM takes the old value of the destination for a source; only `dpp_sources` tells it apart.
+            mask |= _operand(decoded, 0) & registers.VGPRS
+        return mask
+    # What is read and not implicit is named; of the special registers some may be both.
+    mask = decoded.reads & ~decoded.implicit_reads
     for operand in decoded.operands:
-        if operand.length and _reads(operand):
+        if operand.start >= registers.SPECIAL_START and operand.role & Role.READ:
             mask |= operand.mask
-    if decoded.classes & Op.DPP:
-        # LLVM takes the old value of the destination for a source; only `dpp_sources` tells it apart.
-        mask |= _operand(decoded, 0) & registers.VGPRS
     return mask
 
 
@@ -217,6 +224,11 @@ def with_halves(role: str, decoded: Decoded, mask: int) -> int:
         rest = vgprs & ~whole
         low, high = (low & vgprs) | rest, (high & vgprs) | rest
     return (mask & ~registers.VGPRS) | low | high << _HIGH
+
+
+def both_halves(mask: int) -> int:
+    """A set with both halves of each VGPR of one without halves."""
+    return mask if mask < 0 else mask | (mask & registers.VGPRS) << _HIGH
 
 
 def whole_registers(mask: int) -> int:
