@@ -6,6 +6,7 @@ hazard. The walk is the specification of these edges.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from asmevo_gate.constraints.function_view import FunctionView
@@ -89,10 +90,13 @@ class _Walk(NamedTuple):
     blocks: tuple[int, ...]
 
 
-def distance_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[HazardViolation]:
-    """Every consumer of the edge that has a producer too near, with its worst producer."""
+def distance_violations(
+    view: FunctionView, edge_id: str, edge: Edge, consumers: Sequence[int] | None = None
+) -> list[HazardViolation]:
+    """Every consumer of the edge that has a producer too near, with its worst producer; ``consumers`` restricts it to
+    some of them."""
     compiled = DistanceEdge(edge_id, edge, view)
-    consumers = view.matching(edge.consumer)
+    consumers = view.matching(edge.consumer) if consumers is None else consumers
     if not consumers or not view.matching(edge.producer):
         return []
     in_state = view.in_state(edge.state) if edge.state else None

@@ -1,18 +1,18 @@
-"""The engine for one function: the plain one for small kernels, ONNX for large ones, one answer."""
+"""The engine for one function: the plain one where little is to be done, ONNX where much is, one answer."""
 
 from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
 
-from asmevo_gate.constraints import reference
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.model import ConstraintGraph
+from asmevo_gate.constraints.screened import Screen
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.program.model import Function
 
-LARGE = 3000
-"""Instructions from which on loading onnxruntime costs less than it saves."""
+MANY = 20_000
+"""Walks (3 to 15 us each) from which on loading numpy and onnxruntime (0.15 s) costs less than it saves."""
 
 
 def hazard_violations(
@@ -28,12 +28,13 @@ def hazard_violations(
     shipped; ``view`` is the function as the graph sees it, where that was made already.
     """
     view = view or FunctionView(function, graph)
-    if len(function.instructions) < LARGE or importlib.util.find_spec("onnxruntime") is None:
-        return reference.evaluate(view, profiles)
+    screen = Screen(view, profiles)
+    if screen.walks < MANY or importlib.util.find_spec("onnxruntime") is None:
+        return screen.violations()
     from asmevo_gate.constraints import onnx_engine
     from asmevo_gate.constraints.compiled_graph import EngineUnavailable
 
     try:
         return onnx_engine.violations_of(view, onnx_engine.compiled(graph, cache), profiles)
     except EngineUnavailable:
-        return reference.evaluate(view, profiles)
+        return screen.violations()

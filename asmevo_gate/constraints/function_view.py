@@ -27,17 +27,27 @@ class FunctionView:
         self.blocks: tuple[Block, ...] = function.blocks
         self._states: dict[str, list[bool]] = {}
         self._matching: dict[str, list[int]] = {}
+        self._registers: dict[str, dict[int, int]] = {}
 
     @cached_property
     def traits(self) -> list[Traits | None]:
         """What the graph sees of each instruction; ``None`` for one without a meaning."""
         return list(map(self._distinct.__getitem__, self.keys))
 
+    def registers(self, node: str) -> dict[int, int]:
+        """The registers of each distinct text that matches a node, by its key."""
+        known = self._registers.get(node)
+        if known is None:
+            seen = self._distinct.items()
+            known = {key: traits.nodes[node] for key, traits in seen if traits is not None and node in traits.nodes}
+            self._registers[node] = known
+        return known
+
     def matching(self, node: str) -> list[int]:
         """The instructions that match a node, in order."""
         known = self._matching.get(node)
         if known is None:
-            keys = {key for key, traits in self._distinct.items() if traits is not None and node in traits.nodes}
+            keys = self.registers(node)
             known = [i for i, key in enumerate(self.keys) if key in keys] if keys else []
             self._matching[node] = known
         return known

@@ -1,4 +1,4 @@
-"""The ONNX engine gives the violations of the reference engine: on random streams, and on compiled kernels."""
+"""The other engines give the violations of the reference engine: on random streams, and on compiled kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ pytest.importorskip("onnx")
 from asmevo_gate.constraints import onnx_engine, reference
 from asmevo_gate.constraints.compiled_graph import compiled_graph
 from asmevo_gate.constraints.files import constraint_directory, graph_for
+from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.graph_digest import graph_digest
+from asmevo_gate.constraints.screened import Screen
 from asmevo_gate.isa.targets import find_target, target_names
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.program.model import Function
@@ -34,6 +36,7 @@ def _agree(function: Function) -> int:
     graph = graph_for(function.target)
     expected = reference.violations(function, graph)
     assert onnx_engine.violations(function, graph) == expected
+    assert Screen(FunctionView(function, graph)).violations() == expected
     return len(expected)
 
 
@@ -60,7 +63,7 @@ def _random_text(gpu: str, wave: int, seed: int) -> str:
 @pytest.mark.parametrize(("gpu", "wave"), _TARGETS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 1 << 30))
-def test_both_engines_give_the_same_violations_on_random_streams(gpu: str, wave: int, seed: int) -> None:
+def test_all_engines_give_the_same_violations_on_random_streams(gpu: str, wave: int, seed: int) -> None:
     _agree(kernel(gpu, _random_text(gpu, wave, seed), wave))
 
 
@@ -71,7 +74,7 @@ def test_random_streams_hold_many_violations() -> None:
 
 @pytest.mark.skipif(compiler_version() is None, reason="llc-22 is not installed")
 @pytest.mark.parametrize("gpu", ["gfx908", "gfx942", "gfx1100", "gfx1200", "gfx1250"])
-def test_both_engines_give_the_same_violations_on_compiled_kernels_without_their_mitigations(gpu: str) -> None:
+def test_all_engines_give_the_same_violations_on_compiled_kernels_without_their_mitigations(gpu: str) -> None:
     module = compile_module(gpu, 7, "-O2")
     mitigations = ("s_nop", "v_nop", "s_waitcnt_depctr", "s_wait_alu")
     text = "\n".join(line for line in module.text.splitlines() if not line.strip().startswith(mitigations))

@@ -1,0 +1,42 @@
+"""Which engine a function gets, and that this changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from asmevo_gate.constraints import engine, onnx_engine
+from asmevo_gate.constraints.files import graph_for
+from asmevo_gate.constraints.function_view import FunctionView
+from asmevo_gate.constraints.screened import Screen
+from tests.constraints.programs import kernel
+
+pytest.importorskip("onnxruntime")
+
+GPU = "gfx942"
+MATRIX = "v_mfma_f32_32x32x8_f16 a[0:15], v[0:1], v[2:3], a[0:15]"
+BROKEN = f"{MATRIX}\nv_accvgpr_read_b32 v4, a0"
+
+
+def _walks(text: str) -> int:
+    function = kernel(GPU, text)
+    return Screen(FunctionView(function, graph_for(function.target))).walks
+
+
+def test_only_consumers_with_a_register_of_a_producer_are_walked_back_from() -> None:
+    apart = "\n".join(f"v_add_f32 v{number}, v{number + 1}, v{number + 2}" for number in range(10, 60))
+    alone = _walks(f"{MATRIX}\ns_endpgm")
+    assert _walks(f"{MATRIX}\n{apart}\ns_endpgm") == alone
+    assert _walks(f"{BROKEN}\n{apart}\ns_endpgm") > alone
+    assert _walks(f"{apart}\ns_endpgm") == 0
+
+
+@pytest.mark.parametrize("many", [0, 1 << 30])
+def test_the_choice_of_the_engine_does_not_change_the_violations(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    compiled = onnx_engine.compiled
+    monkeypatch.setattr(onnx_engine, "compiled", lambda *given: asked.append(given) or compiled(*given))
+    monkeypatch.setattr(engine, "MANY", many)
+    function = kernel(GPU, f"{BROKEN}\ns_endpgm")
+    (found,) = engine.hazard_violations(function, graph_for(function.target))
+    assert found.edge_id == "haz.mfma.valu_read"
+    assert bool(asked) == (many == 0)
