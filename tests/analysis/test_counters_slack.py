@@ -50,6 +50,20 @@ def test_waits_that_order_memory_are_left_alone(behind: str) -> None:
     assert advice("gfx942", f"{LOADS}\ns_waitcnt vmcnt(0)\n{behind}\nv_mov_b32 v9, v2\ns_endpgm") == []
 
 
+def test_a_translation_that_ends_with_a_later_wait_for_data_needs_no_earlier_one() -> None:
+    body = """
+    global_load_b32 v2, v[0:1], off
+    global_load_b32 v3, v[4:5], off
+    s_wait_xcnt 0x0
+    v_mov_b32 v0, 0
+    s_wait_loadcnt 0x0
+    v_mov_b32 v4, v2
+    v_mov_b32 v5, v3
+    s_endpgm
+    """
+    assert advice("gfx1250", body) == [(2, "xcnt", 0, 1)]
+
+
 def test_waits_for_stores_are_left_alone() -> None:
     assert advice("gfx1030", "global_store_dword v[0:1], v2, off\ns_waitcnt_vscnt null, 0x0\ns_endpgm") == []
 
