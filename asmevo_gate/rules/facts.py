@@ -8,6 +8,7 @@ import msgspec
 
 from asmevo_gate.analysis.known_values import KnownOperands, known_operands
 from asmevo_gate.analysis.liveness import Liveness, live_registers
+from asmevo_gate.analysis.pending_calls import wait_violations_over_calls
 from asmevo_gate.analysis.pending_memory import PendingMemory, pending_memory
 from asmevo_gate.analysis.pending_slack import Slack, too_strong_waits
 from asmevo_gate.analysis.pending_violations import WaitViolation, wait_violations
@@ -65,7 +66,7 @@ class KernelFacts(msgspec.Struct, dict=True):
     @cached_property
     def wait_violations(self) -> tuple[WaitViolation, ...]:
         """Accesses that come before a memory operation has ended."""
-        return wait_violations(self.pending)
+        return (*wait_violations(self.pending), *wait_violations_over_calls(self.pending, self.linked))
 
     @cached_property
     def too_strong_waits(self) -> tuple[Slack, ...]:

@@ -16,8 +16,8 @@ class ReadBeforeArrival(Rule):
         Follows every memory counter of the target along all paths: which operation raises it, in which
         order the counted operations end, how far it can count, and what each wait guarantees. Reports an
         instruction that reads a register (as operand, store data or address) whose load no wait on some
-        path has surely finished. The reported id names the counter: ``wait.vmcnt.raw``,
-        ``wait.lgkmcnt.raw``, ``wait.loadcnt.raw`` and so on.
+        path has surely finished; paths lead into and out of functions of the same file that a kernel calls. The
+        reported id names the counter: ``wait.vmcnt.raw``, ``wait.lgkmcnt.raw``, ``wait.loadcnt.raw`` and so on.
     Why it matters:
         The hardware does not hold the reader back. It gets the old contents of the register, on some cards,
         at some clocks, under some load. Such errors pass tests and show up as wrong results in production.
