@@ -2,149 +2,155 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
-from asmevo_gate.constraints.edge_plan import UNKNOWN, EdgePlan, Group
+from asmevo_gate.constraints.edge_plan import UNKNOWN, EdgePlan
 from asmevo_gate.constraints.matching import Matcher, Traits
-from asmevo_gate.constraints.model import ConstraintGraph
+from asmevo_gate.constraints.model import ConstraintGraph, Edge
 from asmevo_gate.constraints.path_streams import Stream, streams
-from asmevo_gate.isa.instruction import Decoded, Op
+from asmevo_gate.isa.instruction import Decoded
 from asmevo_gate.isa.registers import LINE_LENGTH
 from asmevo_gate.program.columns import Columns, Numbers
 from asmevo_gate.program.model import Function
 
+_T = TypeVar("_T")
 _WORD = 8
 _BYTES = -(-2 * LINE_LENGTH // (8 * _WORD)) * _WORD
+_BLUR = 61
+"""Bits of a blurred set: a signed word holds them."""
 
 
 class DistinctTables:
-    """Tables over distinct instructions; row 0 stands for instructions without a meaning."""
+    """Tables over distinct instructions; row 0 stands for instructions without a meaning.
+
+    What depends on less than the whole text (its classes, the nodes that it matches) is asked once for each such part.
+    Edges without a producer or without a consumer among the instructions cannot be broken: they get no bits.
+    """
 
     def __init__(
         self, plan: EdgePlan, graph: ConstraintGraph, matcher: Matcher, distinct: Sequence[Decoded | None]
     ) -> None:
         self._plan = plan
-        self._graph = graph
         self._matcher = matcher
         traits = [None if one is None else matcher.traits(one) for one in distinct]
-        opcodes: dict[str, int] = {}
         grades = {grade: number for number, grade in enumerate(plan.grades)}
-        self.opcode = np.array(
-            [-1 if t is None else opcodes.setdefault(t.opcode, len(opcodes)) for t in traits], np.int64
-        )
+        self.opcode = _numbered(None if t is None else t.opcode for t in traits)[0] - 1
         self.grade = np.array([0 if t is None else grades.get(t.grade, 0) for t in traits], np.int64)
-        self.weight = self._weights(traits)
-        self.stop = self._stops(traits, distinct)
-        classes = [(matcher.class_mask((name,)), 0) for name in plan.throughs]
-        self.through = np.array([[_is(t, mask) for mask, _ in classes] or [0] for t in traits], np.int64)
-        self.field = np.array([[t.field(name) if t else 0 for name in plan.fields] or [0] for t in traits], np.int64)
-        self.producer_bits = self._bits(traits, [self._numbers(group, producers=True) for group in plan.groups])
-        self.consumer_bits = self._bits(traits, [self._numbers(group, producers=False) for group in plan.groups])
-        self.producer_blur = self._blur(traits, producers=True)
-        self.consumer_blur = self._blur(traits, producers=False)
-        self.row, self.registers = self._registers(traits)
+        self.field = np.zeros((len(traits), max(len(plan.fields), 1)), np.int64)
+        for number, name in enumerate(plan.fields):
+            self.field[:, number] = [t.field(name) if t else 0 for t in traits]
+        of_classes, classes = _numbered(None if t is None else t.classes for t in traits)
+        self.weight = np.stack(
+            [
+                np.array([1 if t is None else t.wait_states for t in traits], np.int64),
+                *(self._in((graph.units[unit].counts,), classes)[of_classes] for unit in plan.units[1:]),
+            ],
+            axis=1,
+        )
+        calls = np.array([0 if one is None else int(one.is_call) for one in distinct], np.int64)
+        self.stop = np.stack([calls, *(self._stops(names, classes)[of_classes] for names in plan.stops)], axis=1)
+        through = [self._in((name,), classes)[of_classes] for name in plan.throughs]
+        self.through = np.stack(through or [np.zeros(len(traits), np.int64)], axis=1)
+        of_nodes, nodes = _numbered(None if t is None else tuple(t.nodes) for t in traits)
+        present = {name for names in nodes if names is not None for name in names}
+        self._edges: list[list[tuple[int, Edge]]] = []
+        """For each group the bits of the edges that have a producer and a consumer, with the edges."""
+        for group in plan.groups:
+            edges = [(1 << number, graph.edges[edge_id]) for number, edge_id in enumerate(group.edges)]
+            self._edges.append([(bit, edge) for bit, edge in edges if {edge.producer, edge.consumer} <= present])
+        self.producer_bits = self._bits(nodes, _producer)[of_nodes]
+        self.consumer_bits = self._bits(nodes, _consumer)[of_nodes]
+        self.row, words = self._registers(traits, of_nodes.tolist(), nodes)
+        used = [0, *(np.flatnonzero(words[:, 1:].any(axis=0)) + 1).tolist()]
+        self.registers = np.ascontiguousarray(words[:, used])
+        blurs = _blurred(words)
+        understood = np.array([t is not None for t in traits])
+        self.producer_blur = self._blur(blurs, understood, _producer)
+        self.consumer_blur = self._blur(blurs, understood, _consumer)
 
-    def _weights(self, traits: Sequence[Traits | None]) -> Numbers:
-        columns: list[list[int]] = [[1 if t is None else t.wait_states for t in traits]]
-        for unit in self._plan.units[1:]:
-            mask = self._matcher.class_mask((self._graph.units[unit].counts,))
-            columns.append([_is(t, mask) for t in traits])
-        table: Numbers = np.array(columns, np.int64).T
-        return table
+    def _in(self, names: tuple[str, ...], classes: Sequence[int | None]) -> Numbers:
+        """For each set of classes 1 where it holds one of some classes."""
+        mask = self._matcher.class_mask(names)
+        return np.array([0 if one is None else int(bool(one & mask)) for one in classes], np.int64)
 
-    def _stops(self, traits: Sequence[Traits | None], distinct: Sequence[Decoded | None]) -> Numbers:
-        columns = [[0 if one is None else int(bool(one.classes & Op.CALL)) for one in distinct]]
-        for names in self._plan.stops:
-            mask = self._matcher.class_mask(tuple(name for name in names if name != UNKNOWN))
-            columns.append([1 if t is None else _is(t, mask) for t in traits])
-        table: Numbers = np.array(columns, np.int64).T
-        return table
+    def _stops(self, names: tuple[str, ...], classes: Sequence[int | None]) -> Numbers:
+        """The same, and 1 for what has no meaning."""
+        found = self._in(tuple(name for name in names if name != UNKNOWN), classes)
+        found[[one is None for one in classes]] = 1
+        return found
 
-    def _numbers(self, group: Group, producers: bool) -> dict[str, int]:
-        """Node -> the bits of the edges of a group that it is producer (or consumer) of."""
-        bits: dict[str, int] = {}
-        for number, edge_id in enumerate(group.edges):
-            edge = self._graph.edges[edge_id]
-            node = edge.producer if producers else edge.consumer
-            bits[node] = bits.get(node, 0) | 1 << number
-        return bits
+    def _bits(self, nodes: Sequence[tuple[str, ...] | None], side: _Side) -> Numbers:
+        """For each set of nodes and each group the bits of the edges that it has the producer (or consumer) of."""
+        rows = [
+            [sum(bit for bit, edge in edges if names is not None and side(edge) in names) for edges in self._edges]
+            for names in nodes
+        ]
+        return np.array(rows, np.int64).reshape(len(nodes), len(self._edges))
 
-    def _bits(self, traits: Sequence[Traits | None], groups: list[dict[str, int]]) -> Numbers:
-        known: dict[tuple[str, ...], list[int]] = {}
-        rows: list[list[int]] = []
-        for t in traits:
-            nodes = () if t is None else tuple(t.nodes)
-            row = known.get(nodes)
-            if row is None:
-                row = known[nodes] = [_united(bits, nodes) for bits in groups]
-            rows.append(row)
-        return np.array(rows, np.int64).reshape(len(traits), len(groups))
+    def _registers(
+        self, traits: Sequence[Traits | None], of_nodes: Sequence[int], nodes: Sequence[tuple[str, ...] | None]
+    ) -> tuple[Numbers, Numbers]:
+        """For each node and distinct instruction the row of its register set; and the sets as 64-bit words."""
+        asked = {side(edge) for edges in self._edges for _, edge in edges for side in (_producer, _consumer)}
+        numbers = {name: number for number, name in enumerate(self._plan.nodes) if name in asked}
+        of_set = [[(name, numbers[name]) for name in names or () if name in numbers] for names in nodes]
+        rows: dict[int, int] = {0: 0}
+        places: list[int] = []
+        columns: list[int] = []
+        found: list[int] = []
+        for place, (t, number) in enumerate(zip(traits, of_nodes, strict=True)):
+            if t is not None:
+                for name, column in of_set[number]:
+                    places.append(place)
+                    columns.append(column)
+                    found.append(rows.setdefault(t.nodes[name], len(rows)))
+        table = np.zeros((len(self._plan.nodes), len(traits)), np.int64)
+        table[columns, places] = found
+        packed = b"".join(mask.to_bytes(_BYTES, "little") for mask in rows)
+        return table, np.frombuffer(packed, dtype="<i8").reshape(len(rows), -1)
 
-    def _blur(self, traits: Sequence[Traits | None], producers: bool) -> Numbers:
+    def _blur(self, blurs: Numbers, understood: Numbers, side: _Side) -> Numbers:
         """For each group a blurred set of the registers in its nodes: one bit for eight registers. Two sets that
         overlap have overlapping blurs. All bits are set where an edge does not ask for registers."""
-        names: list[tuple[set[str], bool]] = []
-        for group in self._plan.groups:
-            edges = [self._graph.edges[edge_id] for edge_id in group.edges]
-            nodes = {edge.producer if producers else edge.consumer for edge in edges}
-            names.append((nodes, any(edge.relation == "any" for edge in edges)))
-        known: dict[int, int] = {0: 0}
-        rows: list[list[int]] = []
-        nothing = [0] * len(names)
-        for t in traits:
-            if t is None:
-                rows.append(nothing)
-                continue
-            row = []
-            for nodes, everything in names:
-                mask = 0
-                for node, registers in t.nodes.items():
-                    if node in nodes:
-                        mask |= registers
-                blurred = known.get(mask)
-                if blurred is None:
-                    blurred = known[mask] = _blurred(mask)
-                row.append(-1 if everything else blurred)
-            rows.append(row)
-        return np.array(rows, np.int64).reshape(len(traits), len(names))
-
-    def _registers(self, traits: Sequence[Traits | None]) -> tuple[Numbers, Numbers]:
-        """For each node and distinct instruction the row of its register set; and the sets as 64-bit words."""
-        rows: dict[int, int] = {0: 0}
         numbers = {name: number for number, name in enumerate(self._plan.nodes)}
-        table = np.zeros((len(numbers), len(traits)), np.int64)
-        for place, t in enumerate(traits):
-            if t is not None:
-                for node, mask in t.nodes.items():
-                    number = numbers.get(node)
-                    if number is not None:
-                        table[number, place] = rows.setdefault(mask, len(rows))
-        packed = b"".join(mask.to_bytes(_BYTES, "little") for mask in rows)
-        words = np.frombuffer(packed, dtype="<i8").reshape(len(rows), -1)
-        used = [0, *(np.flatnonzero(words[:, 1:].any(axis=0)) + 1).tolist()]
-        return table, np.ascontiguousarray(words[:, used])
+        columns: list[Numbers] = []
+        for edges in self._edges:
+            if any(edge.relation == "any" for _, edge in edges):
+                columns.append(-understood.astype(np.int64))
+            else:
+                rows = self.row[[numbers[name] for name in sorted({side(edge) for _, edge in edges})]]
+                columns.append(np.bitwise_or.reduce(blurs[rows], axis=0))
+        return np.stack(columns, axis=1) if columns else np.zeros((len(understood), 0), np.int64)
 
 
-def _united(bits: dict[str, int], nodes: tuple[str, ...]) -> int:
-    united = 0
-    for node in nodes:
-        united |= bits.get(node, 0)
-    return united
+_Side = Callable[[Edge], str]
 
 
-def _blurred(mask: int) -> int:
-    bits = 0
-    while mask:
-        place = ((mask & -mask).bit_length() - 1) >> 3
-        bits |= 1 << place % 61
-        mask &= ~(0xFF << 8 * place)
+def _producer(edge: Edge) -> str:
+    return edge.producer
+
+
+def _consumer(edge: Edge) -> str:
+    return edge.consumer
+
+
+def _numbered(values: Iterable[_T | None]) -> tuple[Numbers, list[_T | None]]:
+    """Each value as the number of a distinct one, and the distinct ones; the first is ``None``."""
+    numbers: dict[_T | None, int] = {None: 0}
+    of_each = [numbers.setdefault(value, len(numbers)) for value in values]
+    return np.array(of_each, np.int64), list(numbers)
+
+
+def _blurred(words: Numbers) -> Numbers:
+    """Register sets as one word each: bit *i* for the bytes of the set with number *i* modulo 61 (a prime, so that the
+    halves and banks of the register line fall on different bits)."""
+    touched = words.view(np.uint8).reshape(len(words), -1) != 0
+    touched = np.pad(touched, ((0, 0), (0, -touched.shape[1] % _BLUR)))
+    bits: Numbers = touched.reshape(len(words), -1, _BLUR).any(axis=1) @ (1 << np.arange(_BLUR, dtype=np.int64))
     return bits
-
-
-def _is(traits: Traits | None, mask: int) -> int:
-    return 1 if traits is not None and traits.classes & mask else 0
 
 
 def stream_of(function: Function, plan: EdgePlan, columns: Columns, tables: DistinctTables) -> Stream:

@@ -59,7 +59,7 @@ class CompiledGraph:
         """
         if not self.plan.groups or not function.instructions:
             return []
-        columns = columns_of(function, view.keys)
+        columns = columns_of(view.keys, view.texts)
         tables = DistinctTables(self.plan, self.graph, view.matcher, columns.distinct)
         stream = stream_of(function, self.plan, columns, tables)
         inputs = {
