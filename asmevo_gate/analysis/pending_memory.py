@@ -7,14 +7,13 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
-from asmevo_gate.analysis.counters import NO_EFFECT, CounterModel, Effect, counter_model
+from asmevo_gate.analysis.counters import CounterModel, Effect, counter_model
+from asmevo_gate.analysis.function_effects import function_effects
 from asmevo_gate.analysis.pending_feasibility import Feasibility
 from asmevo_gate.analysis.pending_state import STUCK, Events, Race, Report, State
 from asmevo_gate.analysis.pending_walk import Walk
-from asmevo_gate.analysis.vgpr_msb import renamed_instructions
 from asmevo_gate.errors import LimitError
 from asmevo_gate.isa.instruction import Op
-from asmevo_gate.isa.registers import VGPRS
 from asmevo_gate.program.control_flow import RETURN
 from asmevo_gate.program.model import Block, Function, Instruction
 
@@ -73,9 +72,11 @@ class PendingMemory:
         lies below the one looked for, and the data flow goes on from there."""
         self.function = function
         self.model: CounterModel = counter_model(function.target)
-        texts = [(self.model.effect(function.instructions[one.indices[0]]), one.indices) for one in function.spellings]
-        self.effects: list[Effect] = effects or self._effects_of_text(texts)
-        self._moves = _moves(texts)
+        if below is None:
+            its_own, self._moves = function_effects(function, self.model)
+        else:
+            its_own, self._moves = below.effects, below._moves
+        self.effects: list[Effect] = effects or its_own
         self._firsts = [block.first for block in function.blocks]
         self.found_by_wait: dict[int, dict[int, Events]] = {}
         self._work_limit = work_limit
@@ -86,16 +87,6 @@ class PendingMemory:
             self._solve()
         else:
             self._go_on_from(below)
-
-    def _effects_of_text(self, texts: list[tuple[Effect, list[int]]]) -> list[Effect]:
-        self.effects = [NO_EFFECT] * len(self.function.instructions)
-        for effect, indices in texts:
-            for index in indices:
-                self.effects[index] = effect
-        for index in renamed_instructions(self.function):
-            self.effects[index] = _without_vgprs(self.effects[index])
-        self._add_skipped_waits()
-        return self.effects
 
     @cached_property
     def races(self) -> tuple[Race, ...]:
@@ -142,12 +133,17 @@ class PendingMemory:
         return tuple(sorted(found))
 
     @cached_property
+    def unknown(self) -> list[int]:
+        """Instructions behind which nothing is known of what is in flight."""
+        return [index for index in self._moves if self.effects[index].unknown]
+
+    @cached_property
     def unknown_waits(self) -> tuple[tuple[int, str], ...]:
         """Waits whose counts are not known, with the reason: what they should cover is not checked."""
         return tuple(
-            (index, effect.unknown)
-            for index, effect in enumerate(self.effects)
-            if effect.unknown and effect.kind == "" and self._is_wait(index)
+            (index, self.effects[index].unknown)
+            for index in self.unknown
+            if self.effects[index].kind == "" and self._is_wait(index)
         )
 
     def _is_wait(self, index: int) -> bool:
@@ -183,7 +179,7 @@ class PendingMemory:
         if start is None:
             return None
         walk = Walk(self.model, self.effects, start)
-        for position in range(block.first, index):
+        for position in self.moves(block.first, index):
             walk.step(position, self.effects[position])
         return walk.state()
 
@@ -230,27 +226,6 @@ class PendingMemory:
                     self.found_by_wait[index] = walk.found_by(effect.waits)
                 step(index, effect, report)
         return walk.state()
-
-    def _add_skipped_waits(self) -> None:
-        """Add the waits that the compiler leaves out and yet relies on; see ``vmem_result_over_address``."""
-        track = self.model.skipped_track
-        if track is None:
-            return
-        for block in self.function.blocks:
-            issued: list[tuple[int, int]] = []
-            for index in range(block.first, block.end):
-                effect = self.effects[index]
-                event = next((one for one in effect.events if one.track == track), None)
-                if event is None:
-                    continue
-                order = event.order
-                same = [locks for one, locks in issued if one == order]
-                for later, locks in enumerate(reversed(same)):
-                    if locks & effect.writes:
-                        self.effects[index] = effect._replace(waits=(*effect.waits, (track, later)))
-                        break
-                issued.append((order, event.locks))
-                del issued[: -self.model.capacity[track]]
 
     def _solve(self) -> None:
         """Worklist in reverse postorder; see :mod:`pending_state` for why it ends."""
@@ -339,35 +314,6 @@ class PendingMemory:
         for position, number in enumerate(reversed(postorder)):
             ranks[number] = position
         return ranks
-
-
-def _moves(texts: list[tuple[Effect, list[int]]]) -> list[int]:
-    holds = locks = 0
-    for effect, _ in texts:
-        for event in effect.events:
-            holds |= event.holds
-            locks |= event.locks
-    found: list[int] = []
-    for effect, indices in texts:
-        if effect.active or effect.touches & holds or effect.writes & locks:
-            found += indices
-    found.sort()
-    return found
-
-
-def _without_vgprs(effect: Effect) -> Effect:
-    """An effect whose vector registers are not the ones written."""
-    touches = effect.touches & ~VGPRS
-    held = any((event.holds | event.locks) & VGPRS for event in effect.events)
-    if touches == effect.touches and not held:
-        return effect
-    return effect._replace(
-        reads=effect.reads & ~VGPRS,
-        writes=effect.writes & ~VGPRS,
-        touches=touches,
-        events=tuple(event._replace(holds=event.holds & ~VGPRS, locks=event.locks & ~VGPRS) for event in effect.events),
-        not_modelled="s_set_vgpr_msb may give its VGPRs other numbers than the ones written",
-    )
 
 
 def pending_memory(function: Function) -> PendingMemory:

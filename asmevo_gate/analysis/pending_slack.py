@@ -85,8 +85,8 @@ def _ends_any(changed: PendingMemory, one: Slack, producers: set[int]) -> bool:
 def single_advice(memory: PendingMemory) -> Iterator[Advice]:
     """Each wait that alone may be weaker."""
     onward = Onward(memory)
-    unknown = sorted(index for index, effect in enumerate(memory.effects) if effect.unknown)
-    clouded = _clouded_blocks(memory, unknown)
+    unknown = memory.unknown
+    clouded = _clouded_blocks(memory)
     raced = {race.track for race in memory.races_of_graph}
     budget = _STEPS_PER_INSTRUCTION * len(memory.effects) + 10_000
     for index in sorted(memory.found_by_wait):
@@ -137,10 +137,10 @@ def _waits_again(memory: PendingMemory, block: Block, index: int, track: int) ->
     return False
 
 
-def _clouded_blocks(memory: PendingMemory, unknown: list[int]) -> set[int]:
+def _clouded_blocks(memory: PendingMemory) -> set[int]:
     """Blocks at whose start something not modelled may be in flight."""
     blocks = memory.function.blocks
-    sources = [block for block in blocks if block.leaves] + [memory.block_of(index) for index in unknown]
+    sources = [block for block in blocks if block.leaves] + [memory.block_of(index) for index in memory.unknown]
     work = [number for block in sources for number in block.successors]
     found = set(work)
     while work:
