@@ -11,6 +11,7 @@ from asmevo_gate.source.expressions import ExpressionError, UnresolvedError
 from asmevo_gate.source.includes import IncludeRefusedError
 from asmevo_gate.source.lines import Form, Piece, blank_comments, logical_lines, unterminated
 from asmevo_gate.source.macro_directives import MacroDirectives
+from asmevo_gate.source.operands import identifiers
 from asmevo_gate.source.options import SourceOptions
 from asmevo_gate.source.sections import DATA_DIRECTIVES
 from asmevo_gate.source.sections import DIRECTIVES as SECTION_DIRECTIVES
@@ -76,6 +77,7 @@ class Assembly(MacroDirectives):
         self._finish()
         self._directives.clear()
         self._memo.clear()
+        self._plain.clear()
         return Source(
             self._path,
             self._text,
@@ -93,6 +95,7 @@ class Assembly(MacroDirectives):
         end = len(lines)
         index = buffer.next
         memo = self._memo
+        plain = self._plain
         macros = self._macros
         append = self._statements.append
         frames = buffer.frames
@@ -103,11 +106,20 @@ class Assembly(MacroDirectives):
         section = self._sections.current
         ignore = self._conditionals.ignore
         evaluate_always = self._evaluate_always
+        symbols = self._symbols.names
         while index < end:
             line = lines[index]
             pieces = memo.get(line)
             if pieces is None:
                 pieces = self._cut(line)
+            if file is not None and not ignore and (known := plain.get(line)) is not None:
+                name, rest, text, start, stop = known
+                if name not in macros and (not evaluate_always or symbols.isdisjoint(identifiers(rest))):
+                    offset = file.offsets[index]
+                    place = Place(path, file.numbers[index], start + 1, offset + start, offset + stop)
+                    append(Statement(kind, name, rest, text, place, frames, section))
+                    index += 1
+                    continue
             index += 1
             for number, (form, name, rest, text, start, stop, computed) in enumerate(pieces):
                 if ignore and (form is not Form.DIRECTIVE or name.lower() not in conditionals.DIRECTIVES):

@@ -8,7 +8,7 @@ from asmevo_gate.errors import LimitError
 from asmevo_gate.source.buffers import Buffer, FileBuffer
 from asmevo_gate.source.conditionals import ConditionalStack
 from asmevo_gate.source.includes import IncludeReader
-from asmevo_gate.source.lines import Piece, pieces_of
+from asmevo_gate.source.lines import Piece, Plain, pieces_of, plain_of
 from asmevo_gate.source.macros import Body
 from asmevo_gate.source.operands import OperandEvaluator
 from asmevo_gate.source.options import SourceOptions
@@ -43,6 +43,8 @@ class AssemblyState:
         self._characters = 0
         self._buffers: list[Buffer] = []
         self._memo: dict[str, tuple[Piece, ...]] = {}
+        self._plain: dict[str, Plain] = {}
+        """The lines of the memo that are plain."""
         self._evaluate_always = bool(options.defines)
         """False while no symbol can stand in an operand."""
         self._late: list[int] = []
@@ -53,7 +55,11 @@ class AssemblyState:
             raise self._limit(f"a line has more than {self._limits.line_characters} characters (limit line_characters)")
         if len(self._memo) > 100_000:
             self._memo.clear()
+            self._plain.clear()
         pieces = self._memo[line] = pieces_of(line)
+        plain = plain_of(line, pieces)
+        if plain is not None:
+            self._plain[line] = plain
         return pieces
 
     def _refill(self, buffer: Buffer) -> bool:

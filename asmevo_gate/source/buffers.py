@@ -50,7 +50,7 @@ class FileBuffer(Buffer):
         """Offset of each line in the text."""
         self.numbers: Sequence[int] = range(1, len(lines) + 1)
         """Line number of each line."""
-        if any("\n" in line for line in lines):
+        if "\n" in "".join(lines):
             self.numbers = list(accumulate((1 + line.count("\n") for line in lines), initial=1))
 
     def place(self, line: int, piece: int) -> Place:

@@ -22,10 +22,17 @@ class Form(Enum):
     """No statement can start like this."""
 
 
+_LABEL_FORM, _DIRECTIVE_FORM, _INSTRUCTION_FORM = Form.LABEL, Form.DIRECTIVE, Form.INSTRUCTION
+"""Looked up once: Python 3.11 takes as long for a member of an enumeration as for the rest of a short line."""
+
 Piece = tuple[Form, str, str, str, int, int, bool]
 """One label or statement of a line: form, name, rest, text, offsets ``[start, end)`` in the line without outer
 blanks, and whether the rest needs evaluation even where no symbol is defined. A plain tuple, because a large file
 makes one for every line."""
+
+Plain = tuple[str, str, str, int, int]
+"""A line that is one instruction in lower case with nothing to evaluate: name, rest, text, and offsets as of a piece.
+Nearly all lines of a large file are such lines."""
 
 NAME = r"[A-Za-z_.$@?][A-Za-z0-9_.$@?]*"
 """An identifier of LLVM's AsmLexer."""
@@ -55,7 +62,7 @@ def logical_lines(text: str) -> list[str]:
     """The lines of ``text`` without their line feeds; lines joined by a block comment or a string over their end
     are one logical line, which then contains line feeds."""
     lines = text.split("\n")
-    if "/*" not in text and '"' not in text:
+    if not _may_go_on(text):
         return lines
     joined: list[str] = []
     index = offset = 0
@@ -68,6 +75,18 @@ def logical_lines(text: str) -> list[str]:
         index += 1
         offset += len(line) + 1
     return joined
+
+
+def _may_go_on(text: str) -> bool:
+    """Whether some line of the text, seen alone, ends in a block comment or in a string."""
+    for mark in ("/*", '"'):
+        position = text.find(mark)
+        while position >= 0:
+            end = text.find("\n", position)
+            if unterminated(text[text.rfind("\n", 0, position) + 1 : end if end >= 0 else len(text)]):
+                return True
+            position = text.find(mark, end) if end >= 0 else -1
+    return False
 
 
 def _logical_end(text: str, position: int) -> int:
@@ -117,16 +136,24 @@ def pieces_of(line: str) -> tuple[Piece, ...]:
         if ":" in rest or "=" in rest:
             if not rest.strip(" \t:") and rest.count(":") == 1:
                 end = match.start(2) + rest.index(":") + 1
-                return ((Form.LABEL, name, "", line[start:end], start, end, False),)
+                return ((_LABEL_FORM, name, "", line[start:end], start, end, False),)
             if _AFTER_NAME.match(rest):
                 return _cut(line[: match.end(2)])
         rest = rest.rstrip()
         end = start + len(name) + len(rest)
-        form = Form.DIRECTIVE if name[0] == "." and name != "." else Form.INSTRUCTION
+        form = _DIRECTIVE_FORM if name[0] == "." and name != "." else _INSTRUCTION_FORM
         return ((form, name, rest.lstrip(), line[start:end], start, end, is_computed(rest)),)
     if _BLANK_LINE.fullmatch(line):
         return ()
     return _cut(blank_comments(line))
+
+
+def plain_of(line: str, pieces: tuple[Piece, ...]) -> Plain | None:
+    """The pieces of a line as a plain one; ``None`` when it is more, or goes over several lines of the text."""
+    if len(pieces) != 1 or "\n" in line:
+        return None
+    form, name, rest, text, start, end, computed = pieces[0]
+    return None if form is not _INSTRUCTION_FORM or computed or not name.islower() else (name, rest, text, start, end)
 
 
 def is_computed(rest: str) -> bool:

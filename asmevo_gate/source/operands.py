@@ -7,6 +7,7 @@ register indices, immediates, modifier values, wait counts. Whatever has no valu
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from asmevo_gate.source.expressions import FUNCTIONS, ExpressionError, Postfix, evaluate, parse_expression
 from asmevo_gate.source.lines import NAME, is_computed
@@ -44,6 +45,15 @@ Part = str | tuple[Postfix, str]
 """Text as it stands, or an expression with its text."""
 
 
+_MOST_TEXTS = 50_000
+
+
+@lru_cache(_MOST_TEXTS)
+def identifiers(rest: str) -> frozenset[str]:
+    """The names in an operand text; kernels repeat their operands."""
+    return frozenset(IDENTIFIERS.findall(rest))
+
+
 class OperandEvaluator:
     """Evaluates the operand texts of one assembly; remembers how each distinct text is built."""
 
@@ -60,11 +70,11 @@ class OperandEvaluator:
         if "[" in rest and computed:
             rest = _COMMON_INDEX.sub(self._index, rest)
             computed = is_computed(rest)
-        if not computed and self._symbols.names.isdisjoint(IDENTIFIERS.findall(rest)):
+        if not computed and self._symbols.names.isdisjoint(identifiers(rest)):
             return rest
         parts = self._parts.get(rest)
         if parts is None:
-            if len(self._parts) > 50_000:
+            if len(self._parts) > _MOST_TEXTS:
                 self._parts.clear()
             parts = self._parts[rest] = self._split(rest)
         written: list[str] = []

@@ -89,4 +89,5 @@ class Source(msgspec.Struct, frozen=True, dict=True):
     def besides_instructions(self) -> tuple[Statement, ...]:
         """Labels, directives, assignments and data, in order of assembly: the few statements of a large file that say
         what its instructions are for."""
-        return tuple(one for one in self.statements if one.kind is not Kind.INSTRUCTION)
+        instruction = Kind.INSTRUCTION
+        return tuple([one for one in self.statements if one.kind is not instruction])
