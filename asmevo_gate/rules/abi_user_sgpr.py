@@ -21,8 +21,9 @@ _PACKET_BYTES = 64
 _PACKET_POINTERS = frozenset((32, 40, 48, 56))
 """Offsets of 64-bit addresses in hsa_kernel_dispatch_packet_t: kernel object, kernarg address, reserved2, completion
 signal (HSA Platform System Architecture 2.9.6)."""
+_SCRATCH_BUFFER = "private segment buffer"
 _ADDRESSES = frozenset(
-    (_PACKET, "queue address", "kernarg segment address", "private segment buffer", "flat scratch initialiser")
+    (_PACKET, "queue address", "kernarg segment address", _SCRATCH_BUFFER, "flat scratch initialiser")
 )
 _QUEUE = "queue address"
 _QUEUE_NUMBERS = frozenset((0, 24, 32))
@@ -53,7 +54,8 @@ class UserSgpr(Rule):
 
     What it does:
         Lays the user SGPRs and work-group ids out as the descriptor enables them and follows them through the code.
-        Reports a load whose address is a work-group id or another number, or the buffer descriptor of scratch; the load
+        Reports a load whose address is a work-group id or another number, or the buffer descriptor of scratch; a buffer
+        descriptor whose size or format is a work-group id or a pointer; the load
         of a dword of the dispatch packet or of the queue that is no address and is used as one, or from beyond the
         packet's 64 bytes; and the low half of an address that is shifted or multiplied like a work-group id.
     Why it matters:
@@ -144,6 +146,8 @@ def _misuses(facts: KernelFacts, decoded: Decoded, values: _Known) -> Iterator[_
         for operand, found in zip(decoded.operands, values, strict=True):
             if operand.length == 2 and len(found) == 2 and operand.start >= SGPR.start:
                 yield from _loaded_pointer(found)
+            elif operand.length == 4 and len(found) == 4 and decoded.of(Op.BUFFER) and operand.start >= SGPR.start:
+                yield from _buffer_descriptor(interval_name(operand.start, 4), found)
     elif decoded.base in _ARITHMETIC:
         for operand, found in zip(decoded.operands[1:], values[1:], strict=True):
             value = found[0]
@@ -178,6 +182,18 @@ def _load_base(decoded: Decoded, values: _Known) -> Iterator[_Misuse]:
     if at is not None and at[0] == _PACKET and at[1] >= _PACKET_BYTES:
         message = f"byte {at[1]} is loaded through {name}, which holds the {_PACKET}: that has {_PACKET_BYTES} bytes"
         yield _Misuse(_PACKET, message)
+
+
+def _buffer_descriptor(name: str, dwords: tuple[Value | None, ...]) -> Iterator[_Misuse]:
+    """Size and format of a buffer are numbers of the code's own, or the launch has set up the whole descriptor."""
+    for part, value in enumerate(dwords):
+        if part < 2 or value is None or value.scale != 1 or value.add:
+            continue
+        belongs = value.origin == _SCRATCH_BUFFER and value.part == part
+        if not belongs and value.origin in (*_ADDRESSES, *_NUMBERS, _WAVE_OFFSET):
+            message = f"{name} is used as a buffer descriptor, but dword {part} of it holds the {value.origin}"
+            yield _Misuse(value.origin, message)
+            return
 
 
 def _loaded_pointer(pair: tuple[Value | None, ...]) -> Iterator[_Misuse]:

@@ -6,11 +6,14 @@ from collections.abc import Iterable
 
 from asmevo_gate.analysis.definitions import reads_of_nothing
 from asmevo_gate.isa.instruction import Op, Role
-from asmevo_gate.isa.registers import AGPRS, SGPRS, VGPRS, interval_name
+from asmevo_gate.isa.registers import AGPRS, M0, SCC, SGPRS, VCC, VGPRS, interval_name, set_name
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
-_FILES = VGPRS | AGPRS | SGPRS
+_CONDITIONS = VCC | SCC
+_FILES = VGPRS | AGPRS | SGPRS | _CONDITIONS
+_USES_M0 = Op.LDS_DMA
+"""Instructions that surely need M0; messages and GDS read it whether or not it matters."""
 
 
 def _kernel(body: str) -> str:
@@ -25,7 +28,8 @@ class Undefined(Rule):
 
     What it does:
         In a kernel with a descriptor, reports an operand none of whose registers is set up by the launch (as the
-        descriptor asks for it) or written on any path from the entry. A register that some path writes is not
+        descriptor asks for it) or written on any path from the entry; VCC, SCC and the M0 of loads to LDS too, which
+        the launch does not set. A register that some path writes is not
         reported, nor is the old value that a partial write keeps. A register that is only stored, or copied to an
         AGPR, is a warning: compilers spill registers that hold nothing.
     Why it matters:
@@ -44,10 +48,13 @@ class Undefined(Rule):
     bad = (
         Example("gfx900", _kernel("  v_add_u32 v1, v0, v5\n  global_store_dword v[0:1], v1, off\n"), line=3),
         Example("gfx1100", _kernel("  s_load_b64 s[6:7], s[4:5], 0x0\n"), line=3),
+        Example("gfx1200", _kernel("  s_cbranch_scc1 .Lend\n  v_mov_b32 v1, 0\n.Lend:\n"), line=3),
+        Example("gfx90a", _kernel("  v_cndmask_b32 v1, 0, v0, vcc\n"), line=3),
     )
     good = (
         Example("gfx900", _kernel("  v_mov_b32 v5, 1\n  v_add_u32 v1, v0, v5\n  global_store_dword v[0:1], v1, off\n")),
         Example("gfx1100", _kernel("  s_load_b64 s[4:5], s[0:1], 0x0\n")),
+        Example("gfx90a", _kernel("  v_cmp_gt_u32 vcc, 9, v0\n  v_cndmask_b32 v1, 0, v0, vcc\n")),
     )
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
@@ -56,7 +63,7 @@ class Undefined(Rule):
         if kernel.descriptor is None:
             return
         reported = 0
-        for instruction, defined in reads_of_nothing(kernel, _FILES):
+        for instruction, defined in reads_of_nothing(kernel, _FILES | M0):
             decoded = instruction.decoded
             if decoded is None:
                 continue
@@ -77,3 +84,14 @@ class Undefined(Rule):
                     repair="write it first, or enable it in the kernel descriptor",
                     severity="warning" if saved else None,
                 )
+            implied = decoded.implicit_reads & (_CONDITIONS | (M0 if decoded.of(_USES_M0) else 0))
+            for one in (VCC, SCC, M0):
+                if implied & one and not one & (defined | reported):
+                    reported |= one
+                    yield Violation(
+                        place=instruction.statement.place,
+                        frames=instruction.statement.frames,
+                        message=f"{set_name(one)} is read here, but neither the launch nor any instruction before has "
+                        "given it a value",
+                        repair=f"write {set_name(one)} first",
+                    )
