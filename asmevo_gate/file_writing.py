@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
         with path.open("ab") as stream:
             stream.write(content)
         return
-    temporary = path.with_name(f".{path.name[:100]}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.name[:100]}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
         # Not a NamedTemporaryFile: a CI runner under another user must be able to read the file.
         with temporary.open("xb") as file:

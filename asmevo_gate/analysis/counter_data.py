@@ -4,9 +4,10 @@ which counters each of them raises on which family of targets."""
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 import msgspec
+
+from asmevo_gate.isa.data_files import read_data
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -95,5 +96,5 @@ class CounterData(msgspec.Struct, frozen=True):
 @cache
 def counter_data() -> CounterData:
     """The file that ships with the program."""
-    content = files("asmevo_gate.isa").joinpath("data/counters.json").read_bytes()
+    content = read_data("counters.json")
     return msgspec.json.decode(content, type=CounterData)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 import msgspec
@@ -22,6 +21,7 @@ import msgspec
 from asmevo_gate.analysis.pending_memory import PendingMemory
 from asmevo_gate.analysis.pending_state import STUCK, Race
 from asmevo_gate.analysis.pending_walk import Walk
+from asmevo_gate.isa.data_files import read_data
 from asmevo_gate.isa.instruction import Role
 from asmevo_gate.program.model import Instruction
 
@@ -40,7 +40,7 @@ class _Data(msgspec.Struct, frozen=True):
 
 @cache
 def _data() -> _Data:
-    return msgspec.json.decode(files("asmevo_gate.isa").joinpath("data/lds_addresses.json").read_bytes(), type=_Data)
+    return msgspec.json.decode(read_data("lds_addresses.json"), type=_Data)
 
 
 class _Address(NamedTuple):

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from asmevo_gate.constraints.model import SCHEMA, ConstraintFile, ConstraintGraph, Edge, HouseRule, Override
 from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.isa.targets import Target
-
-if TYPE_CHECKING:
-    from importlib.abc import Traversable
 
 _NAME = re.compile(r"^(?P<gpu>gfx[0-9a-f]+)_rocm(?P<rocm>\d+)\.json$")
 _DIRECTORY = "data/constraints"
@@ -25,18 +21,16 @@ class ConstraintFileError(GateError):
     """A constraint file is missing, malformed or contradicts itself."""
 
 
-def constraint_directory() -> Traversable:
+def constraint_directory() -> Path:
     """Where the constraint files are: inside the installed package, else at the top of a checkout.
 
     Raises:
         ConstraintFileError: neither place exists.
     """
-    installed = files("asmevo_gate").joinpath(_DIRECTORY)
-    if installed.joinpath("schema.json").is_file():
-        return installed
-    checkout = Path(__file__).resolve().parents[2] / "constraints"
-    if checkout.joinpath("schema.json").is_file():
-        return checkout
+    package = Path(__file__).resolve().parent.parent
+    for place in (package / _DIRECTORY, package.parent / "constraints"):
+        if (place / "schema.json").is_file():
+            return place
     raise ConstraintFileError(
         "the constraint files are not installed", "reinstall asmevo-gate, or run it from a complete checkout"
     )

@@ -7,10 +7,8 @@ import msgspec
 from asmevo_gate.changes.model import Version
 from asmevo_gate.errors import GateError
 from asmevo_gate.isa.targets import Target
-from asmevo_gate.program.code_object import is_code_object
+from asmevo_gate.program.file_kind import is_code_object
 from asmevo_gate.source.recognise import decode_source
-from asmevo_gate.verify.code_object_text import code_object_texts
-from asmevo_gate.verify.disassembler import NotDisassembled
 
 
 class InputText(msgspec.Struct, frozen=True):
@@ -37,6 +35,9 @@ def input_texts(version: Version) -> tuple[InputText, ...]:
     """
     if not is_code_object(version.data):
         return (InputText(decode_source(version.path, version.data)),)
+    from asmevo_gate.verify.code_object_text import code_object_texts
+    from asmevo_gate.verify.disassembler import NotDisassembled
+
     texts = []
     for found in code_object_texts(version.data, version.path):
         if isinstance(found, NotDisassembled):

@@ -20,7 +20,7 @@ from asmevo_gate.gate.result import Rewrite, Unknown
 from asmevo_gate.gate.run import Request, constraint_graph, source_options
 from asmevo_gate.gate.settings import Settings
 from asmevo_gate.gate.target_choice import Configuration, configurations, skip_reason
-from asmevo_gate.program.code_object import is_code_object
+from asmevo_gate.program.file_kind import is_code_object
 from asmevo_gate.program.model import Program
 from asmevo_gate.rewrite.acceptance import Acceptance, Rejection
 from asmevo_gate.rewrite.proposal import Proposer, RewriteOptions

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
+from asmevo_gate.isa.data_files import read_data
 from asmevo_gate.isa.operand_text import evaluate
 from asmevo_gate.isa.targets import Target
 
@@ -32,7 +32,7 @@ class _Document(msgspec.Struct, frozen=True):
 
 @cache
 def _document() -> _Document:
-    data = files("asmevo_gate.isa").joinpath("data/encoded_operands.json").read_bytes()
+    data = read_data("encoded_operands.json")
     return msgspec.json.decode(data, type=_Document)
 
 

@@ -7,10 +7,10 @@ about them than that they do not fit.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
+from asmevo_gate.isa.data_files import read_data
 from asmevo_gate.isa.operand_text import evaluate
 
 _MOST_BITS = 4
@@ -28,7 +28,7 @@ class _Document(msgspec.Struct, frozen=True):
 
 @cache
 def _document() -> _Document:
-    text = files("asmevo_gate.isa").joinpath("data/modifier_values.json").read_bytes()
+    text = read_data("modifier_values.json")
     return msgspec.json.decode(text, type=_Document)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
+from asmevo_gate.isa.data_files import read_data
 from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.isa.targets import Target
 
@@ -19,7 +19,7 @@ class _Document(msgspec.Struct, frozen=True):
 
 @cache
 def _ranges() -> dict[str, dict[str, tuple[int, int]]]:
-    text = files("asmevo_gate.isa").joinpath("data/offset_ranges.json").read_bytes()
+    text = read_data("offset_ranges.json")
     return msgspec.json.decode(text, type=_Document).ranges
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import zlib
 from functools import cache
-from importlib.resources import files
 
 import msgspec
+
+from asmevo_gate.isa.data_files import read_data
 
 
 class FormRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -57,7 +58,7 @@ class Table(msgspec.Struct, frozen=True):
 @cache
 def load_table() -> Table:
     """The table of the package, read once."""
-    data = files("asmevo_gate.isa").joinpath("data/instructions.json.z").read_bytes()
+    data = read_data("instructions.json.z")
     return msgspec.json.decode(zlib.decompress(data), type=Table)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import msgspec
 
 from asmevo_gate.errors import UsageError
+from asmevo_gate.isa.data_files import read_data
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class Target(msgspec.Struct, frozen=True):
 @cache
 def document() -> dict[str, Any]:
     """The whole data file; :mod:`asmevo_gate.isa.resource_limits` reads its resource and ABI keys."""
-    text = files("asmevo_gate.isa").joinpath("data/targets.json").read_bytes()
+    text = read_data("targets.json")
     content: dict[str, Any] = msgspec.json.decode(text)
     return content
 

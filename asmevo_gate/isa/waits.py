@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
+from asmevo_gate.isa.data_files import read_data
 from asmevo_gate.isa.instruction import Decoded
 from asmevo_gate.isa.operand_text import evaluate
 from asmevo_gate.isa.targets import Target
@@ -50,7 +50,7 @@ class _Waits(msgspec.Struct, frozen=True):
 
 @cache
 def _waits() -> _Waits:
-    return msgspec.json.decode(files("asmevo_gate.isa").joinpath("data/waits.json").read_bytes(), type=_Waits)
+    return msgspec.json.decode(read_data("waits.json"), type=_Waits)
 
 
 def counter_limits(target: Target) -> dict[str, int]:

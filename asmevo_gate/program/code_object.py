@@ -21,12 +21,11 @@ from asmevo_gate.isa.targets import Target, document, find_target
 from asmevo_gate.program import compressed_bundle, msgpack
 from asmevo_gate.program.destinations import MachineInstruction, destinations, with_label
 from asmevo_gate.program.elf import ElfFile, read_elf
+from asmevo_gate.program.file_kind import BUNDLE, COMPRESSED_BUNDLE
 
 MAX_BYTES = 1 << 30
 MAX_BUNDLE_ENTRIES = 1024
 
-_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
-_ELF = b"\x7fELF"
 _DESCRIPTOR = struct.Struct("<III4xq20xIIIHH4x")
 _METADATA_NOTE = ("AMDGPU", 32)
 _FUNCTION, _NO_TYPE = 2, 0
@@ -59,13 +58,6 @@ class CodeObject(msgspec.Struct, frozen=True):
     problems: tuple[str, ...]
 
 
-def is_code_object(data: bytes) -> bool:
-    """True when the bytes start like an AMDGPU ELF file or an offload bundle."""
-    if data.startswith((_BUNDLE, compressed_bundle.MAGIC)):
-        return True
-    return data.startswith(_ELF) and data[18:20] == b"\xe0\0"
-
-
 def read_code_objects(data: bytes, path: str) -> tuple[CodeObject, ...]:
     """Every AMDGPU code object in a file: one in an ELF file, several in a bundle.
 
@@ -76,9 +68,9 @@ def read_code_objects(data: bytes, path: str) -> tuple[CodeObject, ...]:
     """
     if len(data) > MAX_BYTES:
         raise LimitError(f"code object larger than {MAX_BYTES >> 20} MiB", "", path)
-    if data.startswith(compressed_bundle.MAGIC):
+    if data.startswith(COMPRESSED_BUNDLE):
         data = compressed_bundle.uncompressed(data, path)
-    if data.startswith(_BUNDLE):
+    if data.startswith(BUNDLE):
         return tuple(_read_object(part, path, entry) for entry, part in _bundle_entries(data, path) if part)
     return (_read_object(data, path, ""),)
 
@@ -86,10 +78,10 @@ def read_code_objects(data: bytes, path: str) -> tuple[CodeObject, ...]:
 def _bundle_entries(data: bytes, path: str) -> Iterator[tuple[str, bytes]]:
     """(entry id, content) of the AMDGPU entries (clang-offload-bundler's binary format)."""
     try:
-        (count,) = struct.unpack_from("<Q", data, len(_BUNDLE))
+        (count,) = struct.unpack_from("<Q", data, len(BUNDLE))
         if count > MAX_BUNDLE_ENTRIES:
             raise LimitError(f"more than {MAX_BUNDLE_ENTRIES} entries in the bundle", "", path)
-        position = len(_BUNDLE) + 8
+        position = len(BUNDLE) + 8
         left = len(data)
         for _ in range(count):
             start, size, length = struct.unpack_from("<QQQ", data, position)

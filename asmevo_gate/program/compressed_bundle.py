@@ -12,7 +12,6 @@ from typing import Any
 
 from asmevo_gate.errors import GateError, LimitError
 
-MAGIC = b"CCOB"
 MAX_BYTES = 1 << 30
 """The most that a bundle may unfold to."""
 _START = struct.Struct("<4sHH")

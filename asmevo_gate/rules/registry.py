@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
+from pathlib import Path
 
 from asmevo_gate.errors import UsageError
 from asmevo_gate.rules.rule import Rule
@@ -26,7 +26,7 @@ _NOT_RULES = {
 def all_rules() -> tuple[Rule, ...]:
     """One instance of each rule class, ordered by id."""
     rules: dict[str, Rule] = {}
-    for entry in sorted(files("asmevo_gate.rules").iterdir(), key=lambda entry: entry.name):
+    for entry in sorted(Path(__file__).parent.iterdir(), key=lambda entry: entry.name):
         stem, dot, suffix = entry.name.partition(".")
         if not dot or suffix != "py" or stem in _NOT_RULES:
             continue

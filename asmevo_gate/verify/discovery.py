@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +30,7 @@ LIBRARY_COMMAND = (sys.executable, "-I", str(Path(__file__).with_name("llvm_c.py
 _TRIPLE = "amdgcn-amd-amdhsa"
 _PROBE_SECONDS = 20.0
 _ROCM_BINARIES = ("llvm/bin", "lib/llvm/bin", "bin")
+_NUMBERED_KINDS = ("clang-", "llvm-mc-", "llvm-objdump-")
 _NUMBERED = re.compile(r"^(clang|llvm-mc|llvm-objdump)-(\d+)$")
 _DIRECTORY = re.compile(r"^llvm-(\d+)$")
 
@@ -174,13 +176,12 @@ def _rocm_sdk(environment: Mapping[str, str]) -> Iterator[Candidate]:
 
 def _numbered_tools(environment: Mapping[str, str]) -> Iterator[Candidate]:
     found: list[tuple[int, Candidate]] = []
-    for directory in environment.get("PATH", "").split(os.pathsep):
-        path = Path(directory)
-        if directory and path.is_dir():
-            for file in path.iterdir():
-                match = _NUMBERED.match(file.name)
-                if match:
-                    found.append((int(match[2]), Candidate(match[1], (str(file),), "PATH")))
+    for directory in filter(None, environment.get("PATH", "").split(os.pathsep)):
+        # A place of PATH may not be there, or closed to us. It holds thousands of names: no path is made of each.
+        with suppress(OSError), os.scandir(directory) as entries:
+            for name in (entry.name for entry in entries):
+                if name.startswith(_NUMBERED_KINDS) and (match := _NUMBERED.match(name)):
+                    found.append((int(match[2]), Candidate(match[1], (str(Path(directory, name)),), "PATH")))
     for path in Path("/usr/lib").glob("llvm-*"):
         match = _DIRECTORY.match(path.name)
         if match:

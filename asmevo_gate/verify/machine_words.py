@@ -1,16 +1,21 @@
-"""Machine words in source text (``.long 0xbf800000``) -> the instructions that they are, each at its source line."""
+"""Machine words in source text (``.long 0xbf800000``) -> the instructions that they are, each at its source line.
+
+Few files have any: what disassembles them is imported only then.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from asmevo_gate.isa.targets import Target
-from asmevo_gate.program.destinations import MachineInstruction, destinations, with_label
 from asmevo_gate.source.statement import Kind, Source, SourceProblem, Statement
-from asmevo_gate.verify.disassembler import NotDisassembled, disassemble, find_disassembler
-from asmevo_gate.verify.discovery import Tool
+
+if TYPE_CHECKING:
+    from asmevo_gate.program.destinations import MachineInstruction
+    from asmevo_gate.verify.discovery import Tool
 
 _WIDTHS = {
     ".byte": 1, ".1byte": 1, ".short": 2, ".2byte": 2, ".hword": 2, ".value": 2, ".long": 4, ".int": 4, ".4byte": 4,
@@ -51,6 +56,8 @@ def expand_machine_words(source: Source, target: Target, wave_size: int | None) 
     run of words goes to a label made for its target. What cannot be disassembled stays as it is, with a problem of
     severity ``unknown`` that says why.
     """
+    from asmevo_gate.verify.disassembler import NotDisassembled, find_disassembler
+
     tool = find_disassembler()
     if isinstance(tool, NotDisassembled):
         first = next(one for one in source.statements if one.kind is Kind.DATA and one.name not in _PADDING)
@@ -126,6 +133,8 @@ def _disassembled(
     runs: Sequence[_Code], target: Target, wave_size: int | None, tool: Tool
 ) -> Iterator[tuple[MachineInstruction, ...] | str]:
     """The instructions of each run, or why there are none; all runs go through one disassembly, with no-ops between."""
+    from asmevo_gate.verify.disassembler import NotDisassembled, disassemble
+
     done = disassemble(b"".join(bytes(one.code) + _BETWEEN for one in runs), target, tool, wave_size)
     start = 0
     for one in runs:
@@ -146,6 +155,8 @@ def _statements(
     owners: list[tuple[int, Statement]],
     others: dict[int, list[Statement]],
 ) -> Iterator[Statement]:
+    from asmevo_gate.program.destinations import destinations, with_label
+
     starts = {instruction.offset for instruction in instructions}
     prefix = f".Lwords_{owners[0][1].place.line}"
     leads = destinations(instructions)

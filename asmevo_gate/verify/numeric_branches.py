@@ -1,7 +1,7 @@
 """Branches whose target is written as a number of dwords (``s_cbranch_vccz 5``), as disassemblers print them.
 
 How many bytes lie between depends on the encodings that the assembler chooses, so the code is assembled and the sizes
-of its instructions are read back.
+of its instructions are read back. Few files have such branches: what that needs is imported only then.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from asmevo_gate.isa.targets import Target
-from asmevo_gate.program.destinations import MachineInstruction, destinations
-from asmevo_gate.program.elf import read_elf
 from asmevo_gate.source.statement import Kind, Source, SourceProblem, Statement
-from asmevo_gate.verify.assembler import Assembled, NotAssembled, assemble, find_assembler
-from asmevo_gate.verify.disassembler import NotDisassembled, disassemble, find_disassembler
+
+if TYPE_CHECKING:
+    from asmevo_gate.program.destinations import MachineInstruction
 
 _BRANCH = re.compile(
     r"(?P<head>s_(?:c?branch\w*|call_b64|subvector_loop_\w+)\b(?:.*,)?\s*)(?P<number>-?\d+|0x[0-9a-f]+)$"
@@ -37,6 +37,8 @@ def label_numeric_branches(source: Source, target: Target, wave_size: int | None
     Where the sizes of the instructions cannot be found the branches stay as they are, with a problem of severity
     ``unknown`` that says why.
     """
+    from asmevo_gate.program.destinations import destinations
+
     sections: dict[str, list[int]] = defaultdict(list)
     for position, statement in enumerate(source.statements):
         if statement.kind in (Kind.INSTRUCTION, Kind.DATA):
@@ -65,6 +67,10 @@ def label_numeric_branches(source: Source, target: Target, wave_size: int | None
 
 def _laid_out(code: Sequence[Statement], target: Target, wave_size: int | None) -> list[MachineInstruction] | str:
     """The statements with their offsets, or why these are not known."""
+    from asmevo_gate.program.elf import read_elf
+    from asmevo_gate.verify.assembler import Assembled, NotAssembled, assemble, find_assembler
+    from asmevo_gate.verify.disassembler import NotDisassembled, disassemble, find_disassembler
+
     if any(one.kind is Kind.DATA for one in code):
         return "data between the instructions"
     assembler, disassembler = find_assembler(target), find_disassembler()

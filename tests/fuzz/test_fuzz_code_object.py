@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from asmevo_gate.errors import GateError, LimitError
 from asmevo_gate.program import msgpack
-from asmevo_gate.program.code_object import assembly_text, is_code_object, read_code_objects
+from asmevo_gate.program.code_object import assembly_text, read_code_objects
 from asmevo_gate.program.elf import read_elf
+from asmevo_gate.program.file_kind import is_code_object
 from asmevo_gate.source.parser import parse_source
 from tests.fuzz.mutation import damaged_bytes
 from tests.program.code_objects import assembled, needs_assembler

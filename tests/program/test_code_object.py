@@ -19,11 +19,11 @@ from asmevo_gate.program.code_object import (
     CodeSection,
     MachineInstruction,
     assembly_text,
-    is_code_object,
     read_code_objects,
 )
 from asmevo_gate.program.descriptor import parse_descriptors
 from asmevo_gate.program.elf import read_elf
+from asmevo_gate.program.file_kind import is_code_object
 from asmevo_gate.program.metadata import parse_metadata
 from asmevo_gate.source.parser import parse_source
 from tests.program.code_objects import assembled, needs_assembler

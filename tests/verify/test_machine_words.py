@@ -59,7 +59,7 @@ def test_words_that_are_no_numbers_stay_and_say_why() -> None:
 
 def test_without_a_disassembler_the_words_stay_and_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
     reason = NotDisassembled("none was found", "install one")
-    monkeypatch.setattr("asmevo_gate.verify.machine_words.find_disassembler", lambda: reason)
+    monkeypatch.setattr("asmevo_gate.verify.disassembler.find_disassembler", lambda: reason)
     source = expand_machine_words(parse_source("k.s", WORDS), TARGET, 64)
     assert [problem.severity for problem in source.problems] == ["unknown"]
     assert len([one for one in source.statements if one.kind is Kind.DATA]) == 4
