@@ -97,7 +97,7 @@ def distance_violations(
     some of them."""
     compiled = DistanceEdge(edge_id, edge, view)
     consumers = view.matching(edge.consumer) if consumers is None else consumers
-    if not consumers or not view.matching(edge.producer):
+    if not consumers or edge.producer not in view.nodes:
         return []
     in_state = view.in_state(edge.state) if edge.state else None
     found: list[HazardViolation] = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
+from itertools import chain
 
 from asmevo_gate.constraints.matching import Matcher, Traits, matcher_for
 from asmevo_gate.constraints.model import ConstraintGraph, Edge
@@ -34,22 +36,44 @@ class FunctionView:
         """What the graph sees of each instruction; ``None`` for one without a meaning."""
         return list(map(self._distinct.__getitem__, self.keys))
 
+    @cached_property
+    def _alike(self) -> dict[tuple[str, ...], list[tuple[int, Traits]]]:
+        """Nodes -> the distinct texts, by key, that match just these."""
+        alike: dict[tuple[str, ...], list[tuple[int, Traits]]] = {}
+        for key, traits in self._distinct.items():
+            if traits is not None:
+                alike.setdefault(tuple(traits.nodes), []).append((key, traits))
+        return alike
+
+    @cached_property
+    def nodes(self) -> frozenset[str]:
+        """The nodes that some instruction matches."""
+        return frozenset(chain.from_iterable(self._alike))
+
     def registers(self, node: str) -> dict[int, int]:
         """The registers of each distinct text that matches a node, by its key."""
         known = self._registers.get(node)
         if known is None:
-            seen = self._distinct.items()
-            known = {key: traits.nodes[node] for key, traits in seen if traits is not None and node in traits.nodes}
-            self._registers[node] = known
+            texts = chain.from_iterable(texts for nodes, texts in self._alike.items() if node in nodes)
+            known = self._registers[node] = {key: traits.nodes[node] for key, traits in texts}
         return known
+
+    @cached_property
+    def _places(self) -> dict[int, list[int]]:
+        places: dict[int, list[int]] = {}
+        for _, decoded, indices in self.function.spellings:
+            places.setdefault(id(decoded), []).extend(indices)
+        return places
+
+    def places(self, keys: Iterable[int]) -> list[int]:
+        """The instructions with the texts of some keys, in order."""
+        return sorted(chain.from_iterable(map(self._places.__getitem__, keys)))
 
     def matching(self, node: str) -> list[int]:
         """The instructions that match a node, in order."""
         known = self._matching.get(node)
         if known is None:
-            keys = self.registers(node)
-            known = [i for i, key in enumerate(self.keys) if key in keys] if keys else []
-            self._matching[node] = known
+            known = self._matching[node] = self.places(self.registers(node))
         return known
 
     @cached_property

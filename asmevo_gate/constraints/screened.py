@@ -2,12 +2,15 @@
 
 A distance edge that asks for a common register can hit a consumer only when a producer somewhere in the function has
 one of its registers. Producers are few and have registers of their own in most code (the accumulators of matrix
-instructions, lane masks), so that few consumers are left to walk back from.
+instructions, lane masks), so that few consumers are left to walk back from; and fewer yet with a producer that is near.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from asmevo_gate.constraints.distance import distance_violations
+from asmevo_gate.constraints.edge_plan import reach
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.model import Edge
 from asmevo_gate.constraints.reference import EVALUATORS
@@ -42,15 +45,38 @@ class Screen:
 
 
 def _with_a_producer(view: FunctionView, edge: Edge) -> list[int]:
-    """The consumers of a distance edge for which some producer of the function has a register in common, or any
-    producer will do."""
+    """The consumers of a distance edge for which some producer of the function is near enough and, where the edge asks
+    for it, has a register in common."""
+    if not view.nodes >= {edge.producer, edge.consumer}:
+        return []
     producers, consumers = view.registers(edge.producer), view.registers(edge.consumer)
+    if edge.relation != "any":
+        producers = _touching(producers, consumers)
+        consumers = _touching(consumers, producers)
     if not producers or not consumers:
         return []
-    if edge.relation == "any":
-        return view.matching(edge.consumer)
+    found = view.places(consumers)
+    most = reach(edge)
+    if most is None or edge.unit != "wait_states":
+        return found
+    # Each instruction counts one wait state or more.
+    places = view.places(producers)
+    return [index for index in found if _is_within(view, places, index, most)]
+
+
+def _touching(texts: dict[int, int], others: dict[int, int]) -> dict[int, int]:
+    """The texts that have a register in common with one of the others."""
     touched = 0
-    for registers in producers.values():
+    for registers in others.values():
         touched |= registers
-    keys = {key for key, registers in consumers.items() if registers & touched}
-    return [index for index in view.matching(edge.consumer) if view.keys[index] in keys] if keys else []
+    return {key: registers for key, registers in texts.items() if registers & touched}
+
+
+def _is_within(view: FunctionView, places: list[int], index: int, most: int) -> bool:
+    """True when one of the places is among so many instructions before an instruction, or the way back leads out of
+    its block before."""
+    first = index - most
+    if first < view.blocks[view.block_of[index]].first:
+        return True
+    position = bisect_left(places, first)
+    return position < len(places) and places[position] < index

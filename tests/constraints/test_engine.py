@@ -40,3 +40,13 @@ def test_the_choice_of_the_engine_does_not_change_the_violations(many: int, monk
     (found,) = engine.hazard_violations(function, graph_for(function.target))
     assert found.edge_id == "haz.mfma.valu_read"
     assert bool(asked) == (many == 0)
+
+
+def test_only_consumers_with_a_producer_within_reach_are_walked_back_from() -> None:
+    far = "\n".join(["s_nop 7"] * 3 + ["s_mov_b32 s0, 0"] * 40)
+    read = "v_accvgpr_read_b32 v4, a0"
+    assert _walks(f"{MATRIX}\n{read}\ns_endpgm") > _walks(f"{MATRIX}\n{far}\n{read}\ns_endpgm")
+    # The way back leads out of the block: what comes before is not looked at.
+    assert _walks(f"{MATRIX}\n{far}\n.Lhead:\n{read}\ns_cbranch_scc1 .Lhead\ns_endpgm") == _walks(
+        f"{MATRIX}\n.Lhead:\n{read}\ns_cbranch_scc1 .Lhead\ns_endpgm"
+    )
