@@ -214,6 +214,7 @@ class PendingMemory:
         return tuple(found)
 
     def _behind(self, block: Block, start: State, report: Report | None = None) -> State:
+        """The state behind a block. With ``report``, what its waits find is noted as well."""
         moves = self.moves(block.first, block.end)
         if not moves:
             return start

@@ -36,14 +36,14 @@ class Walk(InFlight):
         if effect.touches & self.holds or effect.writes & self.locks:
             self._check(index, effect, report)
         if effect.special:
-            self._take_note(index, effect, report)
+            if effect.unknown:
+                self._forget()
+                return
+            self._step_special(index, effect, report)
         if effect.events:
             self._issue(index, effect)
 
-    def _take_note(self, index: int, effect: Effect, report: Report | None) -> None:
-        if effect.unknown:
-            self._forget()
-            return
+    def _step_special(self, index: int, effect: Effect, report: Report | None) -> None:
         if effect.reads_lds:
             self._check_lds(index, report)
         if effect.frees_vgprs:
