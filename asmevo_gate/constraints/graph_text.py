@@ -104,6 +104,9 @@ def _condition(edge: Edge, graph: ConstraintGraph) -> list[str]:
             lines.append(f"  cleared behind step {number}: {'; '.join(_class(name, graph) for name in names)}")
     if edge.completed_by:
         lines.append(f"  cleared:  {graph.nodes[edge.completed_by].title}")
+    if edge.flushed_by:
+        counts = ", ".join(f"{count} in wave{wave}" for wave, count in edge.flushed_in_a_row.items())
+        lines.append(f"  cleared:  {_class(edge.flushed_by, graph)} so often in a row: {counts}")
     return lines
 
 

@@ -106,6 +106,10 @@ class Edge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     armed_at_function_entry: bool = False
     completed_by: str = ""
     """``sequence``: a node that makes the sequence forget its middle step when it is on a register of the first."""
+    flushed_by: str = ""
+    """``sequence``: the class of which so many instructions in a row as ``flushed_in_a_row`` says for the wave size
+    make the sequence forget all its steps."""
+    flushed_in_a_row: dict[str, int] = {}
     same_instruction: bool = False
     """One instruction may be the first and the second step (it reads, then writes)."""
     within: tuple[int, ...] = ()

@@ -59,7 +59,7 @@ def _edge_misfits(edge: Edge, graph: ConstraintGraph) -> Iterator[str]:
     if edge.kind == "sequence" and (len(edge.steps) < 3 or len(edge.step_clears) != len(edge.steps) - 1):
         yield "a sequence needs at least three steps, and what clears each step but the last"
     classes = [*edge.cleared_by, *(name for clears in edge.step_clears for name in clears)]
-    for one in filter(None, [*classes, edge.through, edge.within_class]):
+    for one in filter(None, [*classes, edge.through, edge.within_class, edge.flushed_by]):
         if one not in graph.classes:
             yield f"unknown class '{one}'"
     for unit in (edge.unit, *edge.below):

@@ -26,6 +26,7 @@ class SequenceEdge:
         self.every_class = 0
         for mask in self.clears:
             self.every_class |= mask
+        self.flushes = _flushes(edge, view)
 
     def registers(self, traits: Traits, step: int) -> int:
         """Registers for which the instruction is the given step (bit 0 when the edge does not care which)."""
@@ -34,8 +35,12 @@ class SequenceEdge:
             return 0
         return 1 if self.any_register else mask
 
+    def behind(self, state: State, index: int, traits: Traits) -> State:
+        """The state behind the instruction at a place."""
+        return (0,) * len(state) if index in self.flushes else self.advance(state, traits)
+
     def advance(self, state: State, traits: Traits) -> State:
-        """The state behind an instruction."""
+        """The state behind an instruction, whatever stands before it."""
         steps = list(state)
         last = len(steps) - 1
         # The consumer uses the sequence up: the repair belongs before the first one.
@@ -75,10 +80,27 @@ def sequence_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[Ha
             hit = state[-1] & compiled.registers(traits, len(edge.steps) - 1)
             if hit:
                 found.append(_violation(view, compiled, edge_id, index, hit))
-            state = compiled.advance(state, traits)
+            state = compiled.behind(state, index, traits)
             if view.is_call(index):
                 state = _after_call(state, edge)
     return found
+
+
+def _flushes(edge: Edge, view: FunctionView) -> frozenset[int]:
+    """The places of the last of enough flushing instructions in a row, each run within one block."""
+    mask = view.matcher.class_mask((edge.flushed_by,)) if edge.flushed_by else 0
+    enough = edge.flushed_in_a_row.get(str(view.function.wave_size), 0)
+    if not mask or not enough:
+        return frozenset()
+    found = []
+    for block in view.blocks:
+        run = 0
+        for index in range(block.first, block.end):
+            traits = view.traits[index]
+            run = run + 1 if traits is not None and traits.classes & mask else 0
+            if run >= enough:
+                found.append(index)
+    return frozenset(found)
 
 
 def _unknown(state: State) -> State:
@@ -110,7 +132,7 @@ def _block_entries(view: FunctionView, compiled: SequenceEdge, armed: bool) -> l
         assert state is not None
         for index in range(block.first, block.end):
             traits = view.traits[index]
-            state = _unknown(state) if traits is None else compiled.advance(state, traits)
+            state = _unknown(state) if traits is None else compiled.behind(state, index, traits)
             if view.is_call(index):
                 state = _after_call(state, edge)
         for successor in block.successors:
