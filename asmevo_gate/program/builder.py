@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from itertools import count
 from pathlib import PurePath
 
+import msgspec
+
 from asmevo_gate.isa.decoder import Isa, isa_for
-from asmevo_gate.isa.instruction import NotDecoded, Op
+from asmevo_gate.isa.instruction import Decoded, NotDecoded, Op
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.program.control_flow import build_blocks
 from asmevo_gate.program.descriptor import Descriptor, parse_descriptors
 from asmevo_gate.program.metadata import KernelMetadata, Metadata, parse_metadata
-from asmevo_gate.program.model import Function, Instruction, Program
+from asmevo_gate.program.model import Function, Instruction, Program, Spelling
 from asmevo_gate.source.statement import Kind, Source, Statement
 
 _DATA_SECTIONS = (
@@ -31,14 +33,13 @@ PADDING = frozenset((".fill", ".space", ".zero", ".skip"))
 """Directives that repeat one value."""
 
 
-@dataclass
-class _Body:
+class _Body(msgspec.Struct):
     """One function while it is collected."""
 
     name: str
     entry: Statement | None
-    statements: list[Statement] = field(default_factory=list)
-    labels: dict[str, int] = field(default_factory=dict)
+    statements: list[Statement] = []
+    labels: dict[str, int] = {}
 
 
 def build_program(source: Source, target: Target, wave_size: int | None = None) -> Program:
@@ -88,36 +89,57 @@ def _split_functions(source: Source, kernel_names: set[str]) -> list[_Body]:
     before the first such label (or all of it, in a file that declares none) is a function named after its first
     label or after the file.
     """
-    starts = kernel_names | _declared_functions(source)
-    bodies: list[_Body] = []
-    open_in: dict[str, _Body] = {}
-    waiting: dict[str, list[Statement]] = {}
-    sections = {statement.section for statement in source.statements}
-    without_code = {section for section in sections if section.startswith(_DATA_SECTIONS)}
-    for statement in source.statements:
-        kind = statement.kind
-        if kind is Kind.INSTRUCTION or kind is Kind.DATA:
-            if statement.section in without_code:
-                continue
-            body = open_in.get(statement.section)
-            if body is None:
-                labels = waiting.get(statement.section, [])
-                name = labels[0].name if labels else PurePath(source.path).stem
-                body = _Body(name, labels[0] if labels else None, labels={label.name: 0 for label in labels})
-                open_in[statement.section] = body
-                bodies.append(body)
-            body.statements.append(statement)
-        elif kind is Kind.LABEL and statement.section not in without_code:
-            if statement.name in starts:
-                body = _Body(statement.name, statement, labels={statement.name: 0})
-                open_in[statement.section] = body
-                bodies.append(body)
-            elif statement.section in open_in:
-                body = open_in[statement.section]
-                body.labels.setdefault(statement.name, len(body.statements))
-            else:
-                waiting.setdefault(statement.section, []).append(statement)
-    return [body for body in bodies if body.name in kernel_names or not _is_padding(body)]
+    sections = _Sections(PurePath(source.path).stem, kernel_names | _declared_functions(source))
+    end = 0
+    for place in source.places_besides_instructions:
+        sections.add_code(source.statements[end:place])
+        end = place + 1
+        statement = source.statements[place]
+        if statement.kind is Kind.DATA:
+            sections.add_code((statement,))
+        elif statement.kind is Kind.LABEL:
+            sections.add_label(statement)
+    sections.add_code(source.statements[end:])
+    return [body for body in sections.bodies if body.name in kernel_names or not _is_padding(body)]
+
+
+class _Sections:
+    """The functions of a file while its statements are gone through, each in the section that it is in."""
+
+    def __init__(self, stem: str, starts: set[str]) -> None:
+        self.bodies: list[_Body] = []
+        self._stem = stem
+        self._starts = starts
+        self._open: dict[str, _Body] = {}
+        self._waiting: dict[str, list[Statement]] = {}
+
+    def add_code(self, run: Sequence[Statement]) -> None:
+        """Instructions or data that follow each other in one section."""
+        if not run or run[0].section.startswith(_DATA_SECTIONS):
+            return
+        section = run[0].section
+        body = self._open.get(section)
+        if body is None:
+            labels = self._waiting.get(section, [])
+            name = labels[0].name if labels else self._stem
+            body = _Body(name, labels[0] if labels else None, labels={label.name: 0 for label in labels})
+            self._open[section] = body
+            self.bodies.append(body)
+        body.statements += run
+
+    def add_label(self, label: Statement) -> None:
+        """A label, which may start a function."""
+        if label.section.startswith(_DATA_SECTIONS):
+            return
+        if label.name in self._starts:
+            body = _Body(label.name, label, labels={label.name: 0})
+            self._open[label.section] = body
+            self.bodies.append(body)
+        elif label.section in self._open:
+            body = self._open[label.section]
+            body.labels.setdefault(label.name, len(body.statements))
+        else:
+            self._waiting.setdefault(label.section, []).append(label)
 
 
 def _is_padding(body: _Body) -> bool:
@@ -146,31 +168,42 @@ def _build_function(
 ) -> Function:
     wave = _wave_size(target, wave_size, descriptor, metadata)
     isa = isa_for(target, wave)
-    instructions = _without_padding(tuple(_instructions(body.statements, isa)))
-    blocks = build_blocks(instructions, body.labels)
-    return Function(body.name, target, wave, instructions, body.labels, blocks, body.entry, descriptor, metadata)
+    instructions, spellings = _decoded(_without_padding(body.statements, isa), isa)
+    blocks = build_blocks(instructions, body.labels, spellings)
+    function = Function(body.name, target, wave, instructions, body.labels, blocks, body.entry, descriptor, metadata)
+    vars(function)["spellings"] = spellings
+    return function
 
 
-def _without_padding(instructions: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
+def _without_padding(statements: list[Statement], isa: Isa) -> list[Statement]:
     """Drop the words behind the last instruction when that one ends the wave or jumps: nothing runs into them.
 
     Assemblers and compilers pad code there (``s_code_end``, for the instruction prefetcher).
     """
-    end = len(instructions)
-    while end and instructions[end - 1].statement.kind is Kind.DATA:
+    end = len(statements)
+    while end and statements[end - 1].kind is Kind.DATA:
         end -= 1
-    last = instructions[end - 1].decoded if end else None
-    return instructions[:end] if last is not None and last.classes & Op.TERMINATOR else instructions
+    last = isa.decode(statements[end - 1].text) if end else None
+    return statements[:end] if isinstance(last, Decoded) and last.classes & Op.TERMINATOR else statements
 
 
-def _instructions(statements: Iterable[Statement], isa: Isa) -> Iterator[Instruction]:
-    decode, data = isa.decode, Kind.DATA
-    for index, statement in enumerate(statements):
-        meaning = _machine_words(statement) if statement.kind is data else decode(statement.text)
+def _decoded(statements: list[Statement], isa: Isa) -> tuple[tuple[Instruction, ...], tuple[Spelling, ...]]:
+    """The instructions of a function, and their distinct texts; each text is decoded once."""
+    texts = [statement.text for statement in statements]
+    indices: dict[str, list[int]] = {text: [] for text in texts}
+    for index, text in enumerate(texts):
+        indices[text].append(index)
+    meanings: dict[str, Decoded | None] = {}
+    unknown: dict[str, NotDecoded] = {}
+    for text, places in indices.items():
+        statement = statements[places[0]]
+        meaning = _machine_words(statement) if statement.kind is Kind.DATA else isa.decode(text)
         if isinstance(meaning, NotDecoded):
-            yield Instruction(index, statement, None, meaning)
+            unknown[text], meanings[text] = meaning, None
         else:
-            yield Instruction(index, statement, meaning)
+            meanings[text] = meaning
+    instructions = map(Instruction, count(), statements, map(meanings.__getitem__, texts), map(unknown.get, texts))
+    return tuple(instructions), tuple(Spelling(text, meanings[text], indices[text]) for text in indices)
 
 
 def _machine_words(statement: Statement) -> NotDecoded:

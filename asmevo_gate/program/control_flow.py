@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 
 from asmevo_gate.isa.instruction import Decoded, Op, Operand
 from asmevo_gate.isa.registers import SGPR, bits
 from asmevo_gate.program.long_branch import GETS_PC, LongBranches
-from asmevo_gate.program.model import Block, Instruction
+from asmevo_gate.program.model import Block, Instruction, Spelling, spellings_of
 
 _ENDS_BLOCK = Op.BRANCH | Op.TERMINATOR | Op.INDIRECT
 _SYMBOL = re.compile(r"^[A-Za-z_.$@][\w.$@]*$")
@@ -22,8 +21,11 @@ _LEAVES_TRAP_HANDLER = frozenset(("s_rfe_b64", "s_rfe_restore_b64", "s_rfe_i64")
 return to a caller, whose registers the calling convention would protect."""
 
 
-def build_blocks(instructions: tuple[Instruction, ...], labels: dict[str, int]) -> tuple[Block, ...]:
-    """The basic blocks of a function in program order, block 0 being the entry.
+def build_blocks(
+    instructions: tuple[Instruction, ...], labels: dict[str, int], spellings: tuple[Spelling, ...] | None = None
+) -> tuple[Block, ...]:
+    """The basic blocks of a function in program order, block 0 being the entry. ``spellings`` are those of the
+    instructions, where the caller has them.
 
     Every label starts a block, and so does whatever follows a branch or a terminator. An edge that cannot be
     resolved is never dropped: the block's ``leaves`` says why.
@@ -32,29 +34,25 @@ def build_blocks(instructions: tuple[Instruction, ...], labels: dict[str, int]) 
         return ()
     count = len(instructions)
     leaders = {0} | {index for index in labels.values() if index < count}
-    for instruction in instructions:
-        decoded = instruction.decoded
-        if decoded is not None and decoded.classes & _ENDS_BLOCK and instruction.index + 1 < count:
-            leaders.add(instruction.index + 1)
+    for _, decoded, indices in spellings_of(instructions) if spellings is None else spellings:
+        if decoded is not None and decoded.classes & _ENDS_BLOCK:
+            leaders.update(index + 1 for index in indices if index + 1 < count)
     starts = sorted(leaders)
     ends = [*starts[1:], count]
     label_at: dict[int, str] = {}
     for name, index in labels.items():
         label_at.setdefault(index, name)
-
-    def block_of(index: int) -> int:
-        return bisect_right(starts, index) - 1
-
+    block_at = {start: number for number, start in enumerate(starts)}
     long_branches = LongBranches(instructions, labels)
     successors: list[tuple[int, ...]] = []
     leaves: list[str] = []
     falls_off: list[bool] = []
     for end in ends:
         targets, falls_through, reason = _edges(instructions, end - 1, labels, long_branches)
-        reached = [block_of(index) for index in targets if index < count]
+        reached = [block_at[index] for index in targets if index < count]
         runs_off = any(index >= count for index in targets) or (falls_through and end == count)
         if falls_through and end < count:
-            reached.append(block_of(end))
+            reached.append(block_at[end])
         successors.append(tuple(dict.fromkeys(reached)))
         leaves.append(reason)
         falls_off.append(runs_off)

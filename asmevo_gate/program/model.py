@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
@@ -38,6 +38,19 @@ class Spelling(NamedTuple):
     text: str
     decoded: Decoded | None
     indices: list[int]
+
+
+def spellings_of(instructions: Iterable[Instruction]) -> tuple[Spelling, ...]:
+    """The distinct texts of instructions, in the order in which they appear first."""
+    found: dict[str, Spelling] = {}
+    for instruction in instructions:
+        text = instruction.statement.text
+        known = found.get(text)
+        if known is None:
+            found[text] = Spelling(text, instruction.decoded, [instruction.index])
+        else:
+            known.indices.append(instruction.index)
+    return tuple(found.values())
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -90,15 +103,7 @@ class Function(msgspec.Struct, frozen=True, dict=True):
     def spellings(self) -> tuple[Spelling, ...]:
         """Every distinct instruction text, in the order in which they appear first. Kernels repeat themselves: what
         depends on the text alone is found by asking each text once."""
-        found: dict[str, Spelling] = {}
-        for instruction in self.instructions:
-            text = instruction.statement.text
-            known = found.get(text)
-            if known is None:
-                found[text] = Spelling(text, instruction.decoded, [instruction.index])
-            else:
-                known.indices.append(instruction.index)
-        return tuple(found.values())
+        return spellings_of(self.instructions)
 
     def judged(self, judge: Callable[[Decoded], T | None]) -> list[tuple[Instruction, T]]:
         """The understood instructions for whose meaning ``judge`` gives something that is true, with what it gives, in

@@ -86,8 +86,13 @@ class Source(msgspec.Struct, frozen=True, dict=True):
     files: dict[str, str]
 
     @cached_property
+    def places_besides_instructions(self) -> tuple[int, ...]:
+        """Where the statements stand that are no instructions. All others between two of them are in one section."""
+        instruction = Kind.INSTRUCTION
+        return tuple([place for place, one in enumerate(self.statements) if one.kind is not instruction])
+
+    @cached_property
     def besides_instructions(self) -> tuple[Statement, ...]:
         """Labels, directives, assignments and data, in order of assembly: the few statements of a large file that say
         what its instructions are for."""
-        instruction = Kind.INSTRUCTION
-        return tuple([one for one in self.statements if one.kind is not instruction])
+        return tuple(self.statements[place] for place in self.places_besides_instructions)
