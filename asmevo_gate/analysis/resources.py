@@ -124,27 +124,22 @@ def kernel_resources(kernel: Function) -> Resources:
 def register_usage(function: Function) -> Usage:
     """What the instructions of a function name, explicitly or implicitly."""
     touched = 0
-    reasons: dict[str, None] = {}
-    seen: set[int] = set()
-    not_understood = 0
-    for instruction in function.instructions:
-        decoded = instruction.decoded
-        if decoded is None:
-            not_understood += 1
-            if not_understood <= REASONS:
-                line = instruction.statement.outer_place.line
-                reasons.setdefault(f"line {line}: '{instruction.statement.text}' is not understood")
-            continue
-        if id(decoded) in seen:
-            continue
-        seen.add(id(decoded))
-        touched |= decoded.reads | decoded.writes
-        if decoded.is_call:
-            reasons.setdefault("calls: registers of the callees are not counted")
-        if decoded.has_indexed:
-            reasons.setdefault("registers are indexed at run time")
-    if not_understood > REASONS:
-        reasons.setdefault(f"{not_understood - REASONS} more lines are not understood")
+    found: list[tuple[int, str]] = []
+    """Reasons, each with the index of the instruction that gives it first."""
+    for _, decoded, indices in function.spellings:
+        if decoded is not None:
+            touched |= decoded.reads | decoded.writes
+            if decoded.is_call:
+                found.append((indices[0], "calls: registers of the callees are not counted"))
+            if decoded.has_indexed:
+                found.append((indices[0], "registers are indexed at run time"))
+    not_understood = function.not_understood
+    for one in not_understood[:REASONS]:
+        line = one.statement.outer_place.line
+        found.append((one.index, f"line {line}: '{one.statement.text}' is not understood"))
+    reasons = [text for _, text in sorted(found)]
+    if len(not_understood) > REASONS:
+        reasons.append(f"{len(not_understood) - REASONS} more lines are not understood")
     return Usage(
         _highest(touched, VGPR),
         _highest(touched, AGPR),
@@ -153,7 +148,7 @@ def register_usage(function: Function) -> Usage:
         bool(touched & _FLAT_SCRATCH),
         bool(touched & _XNACK_MASK),
         not reasons,
-        tuple(reasons),
+        tuple(dict.fromkeys(reasons)),
     )
 
 

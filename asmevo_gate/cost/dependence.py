@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from asmevo_gate.cost.timing import SCALAR, Kind, Step, Timed, Timing
+from asmevo_gate.cost.timing import SCALAR, Step, Timed, Timing
 from asmevo_gate.isa.instruction import Decoded, Role
 
 Edges = tuple[tuple[int, float], ...]
@@ -18,6 +18,7 @@ _Writer = tuple[int, int, Step, float, int, float]
 """Position, registers written, step, clk of issue before it, vector instructions before it, longest latency."""
 
 
+_OTHER_THAN_SCALAR = ~SCALAR
 _SPARE = 12
 """Writers beyond those still needed that the window may hold before it is cleaned."""
 
@@ -27,16 +28,13 @@ def edges_of(run: Sequence[Timed], timing: Timing, loop: bool) -> tuple[Edges, .
 
     In a loop a producer at or behind the consumer's own position is the one of the iteration before.
     """
-    for one in run:
-        if one.latest is not None:
-            break
-    else:
+    producers = [position for position, one in enumerate(run) if one.latest is not None]
+    if not producers:
         return ()
     window = _Window(timing)
     if loop:
-        tail = max(0, len(run) - window.reach(run))
-        window.visit(run[tail:], tail)
-    edges = window.visit(run, 0)
+        window.enter_end_of(run)
+    edges = window.visit(run, 0 if loop else producers[0])
     return tuple(edges) if any(edges) else ()
 
 
@@ -44,43 +42,51 @@ class _Window:
     """The results that an instruction at the current place could still have to wait for."""
 
     def __init__(self, timing: Timing) -> None:
-        rules = timing.fingerprint.matrix_rules
-        self._forwarding = timing.forwarding
-        self._accumulate_extra = rules["accumulate_extra"].get(0.0) if rules else 0.0
-        self._run_ahead = timing.run_ahead
-        self._longest_forward = timing.longest_forward
+        self._timing = timing
         self._writers: list[_Writer] = []
         self._quick: list[_Writer] = []
         """Vector results of the usual latency, of which only the latest few can matter."""
-        self._quick_latency = timing.fingerprint.rows["valu"].latency.number if timing.run_ahead else 0.0
-        self._place = 0.0
-        self._count = 0
 
-    def reach(self, run: Sequence[Timed]) -> int:
-        """How many instructions at the end of a loop body can matter to its start."""
-        longest = max((one.step.latency for one in run), default=0.0)
-        return int(4 * (max(longest, self._longest_forward) + self._run_ahead)) + 8
+    def enter_end_of(self, run: Sequence[Timed]) -> None:
+        """Stand behind a run, with those of its results in the window that what follows could have to wait for."""
+        timing = self._timing
+        longest = max(one.latest for one in run if one.latest is not None)
+        place, count = 0.0, 0
+        for position in range(len(run) - 1, -1, -1):
+            one = run[position]
+            step = one.step
+            place -= step.slot
+            if step.kind == 1:
+                count -= 1
+            if one.latest is not None:
+                writer = position, one.decoded.writes, step, place, count, one.latest
+                if not self._expired(writer, 0.0, 0):
+                    quick = step.kind == 1 and one.latest <= timing.quick_latency
+                    (self._quick if quick else self._writers).append(writer)
+            if -place >= longest and (not timing.run_ahead or -count - timing.run_ahead >= longest):
+                break
+        self._writers.reverse()
+        self._quick.reverse()
 
-    def visit(self, run: Sequence[Timed], first: int) -> list[Edges]:
-        """The edges into each instruction; the first stands at ``first``. All become producers themselves."""
-        quick_latency = self._quick_latency
-        near, far = int(quick_latency), int(quick_latency) + self._run_ahead
+    def visit(self, run: Sequence[Timed], start: int) -> list[Edges]:
+        """The edges into each instruction, from ``start`` on. All become producers themselves."""
+        quick_latency = self._timing.quick_latency
+        near, far = int(quick_latency), int(quick_latency) + self._timing.run_ahead
         result: list[Edges] = [()] * len(run)
-        place, count, writers, quick = self._place, self._count, self._writers, self._quick
+        place, count, writers, quick = 0.0, 0, self._writers, self._quick
         written, quickly_written = _union(writers), _union(quick)
         room = len(writers) + _SPARE
-        for position, one in enumerate(run, first):
+        for position, one in enumerate(run[start:] if start else run, start):
             step = one.step
             reads, kind = one.decoded.reads, step.kind
             candidates = None
             if reads & quickly_written:
-                recent = quick[-near:] if kind == 1 else quick[-far:]
-                candidates = [writer for writer in recent if reads & writer[1]]
+                candidates = quick[-near:] if kind == 1 else quick[-far:]
             if reads & written:
                 older = [writer for writer in writers if reads & writer[1]]
                 candidates = candidates + older if candidates else older
             if candidates:
-                result[position - first] = self._edges(candidates, one.decoded, step, place, count)
+                result[position] = self._edges(candidates, one, place, count)
             latest = one.latest
             if latest is not None:
                 writes = one.decoded.writes
@@ -93,8 +99,7 @@ class _Window:
                         quickly_written |= writes
                 else:
                     if len(writers) >= room:
-                        self._place, self._count = place, count
-                        writers = [writer for writer in writers if not self._expired(writer)]
+                        writers = [writer for writer in writers if not self._expired(writer, place, count)]
                         written = _union(writers)
                         room = len(writers) + _SPARE
                     writers.append((position, writes, step, place, count, latest))
@@ -102,33 +107,36 @@ class _Window:
                 if kind == 1:
                     count += 1
             place += step.slot
-        self._place, self._count, self._writers = place, count, writers
         return result
 
-    def _edges(self, writers: Sequence[_Writer], decoded: Decoded, step: Step, place: float, count: int) -> Edges:
+    def _edges(self, writers: Sequence[_Writer], one: Timed, place: float, count: int) -> Edges:
         """The edges from writers whose results the instruction reads, without those that time has passed over."""
         found: list[tuple[int, float]] = []
-        behind = 0 if step.kind == 1 else self._run_ahead
+        reads, step = one.decoded.reads, one.step
+        behind = 0 if step.kind == 1 else self._timing.run_ahead
         for position, writes, producer, its_place, its_count, latest in writers:
             # A vector instruction starts late at most until `run_ahead` more have left the wave.
             passed = count - its_count - behind if producer.kind == 1 else place - its_place
             if latest > passed:
-                latency = self._latency(producer, writes, step, decoded, decoded.reads & writes)
-                if latency > passed:
-                    found.append((position, latency))
+                common = reads & writes
+                if common:
+                    latency = self._latency(producer, writes, one, common)
+                    if latency > passed:
+                        found.append((position, latency))
         return tuple(found)
 
-    def _expired(self, writer: _Writer) -> bool:
-        _, _, producer, place, count, latest = writer
-        if producer.kind == Kind.RUN_AHEAD:
-            return self._count - count - self._run_ahead >= latest
-        return self._place - place >= latest
+    def _expired(self, writer: _Writer, place: float, count: int) -> bool:
+        """True when no instruction from a place on can have to wait for the writer."""
+        _, _, producer, its_place, its_count, latest = writer
+        if producer.kind == 1:
+            return count - its_count - self._timing.run_ahead >= latest
+        return place - its_place >= latest
 
-    def _latency(self, producer: Step, writes: int, step: Step, decoded: Decoded, common: int) -> float:
-        if producer.name == "matrix" == step.name and accumulates(decoded, writes):
-            return producer.busy + self._accumulate_extra
-        if not common & ~SCALAR:
-            forwarded = self._forwarding.get((producer.pipe, step.pipe))
+    def _latency(self, producer: Step, writes: int, one: Timed, common: int) -> float:
+        if producer.name == "matrix" == one.step.name and accumulates(one.decoded, writes):
+            return producer.busy + self._timing.accumulate_extra
+        if not common & _OTHER_THAN_SCALAR:
+            forwarded = self._timing.forwarding.get((producer.pipe, one.step.pipe))
             if forwarded is not None:
                 return forwarded
         return producer.latency

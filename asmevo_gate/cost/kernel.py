@@ -191,8 +191,10 @@ class _Costs:
             way = self._ways.longest(loop.header, backwards, latches)
             load = self._ways.load(way, loop.header)
             shared, instructions = share(load, self._timing, self._waves), load.instructions
-            short = self._ways.load(self._ways.shortest(loop.header, backwards, latches), loop.header)
-            shortest = share(short, self._timing, self._waves).cycles
+            short = self._ways.shortest(loop.header, backwards, latches)
+            shortest = shared.cycles
+            if short != way:
+                shortest = share(self._ways.load(short, loop.header), self._timing, self._waves).cycles
             limited_by = self._words(shared, way)
         lines = [self._lines[number] for number in loop.blocks]
         return LoopCost(
@@ -249,13 +251,8 @@ class _Costs:
 
 def _timed(function: Function, timing: Timing) -> list[Timed | None]:
     """Each instruction with its step; ``None`` where it has no meaning."""
-    found: list[Timed | None] = [None] * len(function.instructions)
-    for _, decoded, indices in function.spellings:
-        if decoded is not None:
-            timed = timing.timed(decoded)
-            for index in indices:
-                found[index] = timed
-    return found
+    timed = {text: timing.timed(decoded) for text, decoded, _ in function.spellings if decoded is not None}
+    return [timed.get(one.statement.text) for one in function.instructions]
 
 
 def _lines(function: Function, block: Block) -> tuple[int, int]:

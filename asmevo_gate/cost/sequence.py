@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from asmevo_gate.cost.dependence import Edges
 from asmevo_gate.cost.pipeline import Operation, Wave, operations
@@ -28,7 +30,7 @@ Open = tuple[tuple[int, float], ...]
 operation takes."""
 
 
-class Counters(NamedTuple):
+class Counters(msgspec.Struct, frozen=True):
     """What a sequence does to the memory counters: bit sets of those that it waits to be zero, and of those that may be
     open at its end because of it; and the longest operation in clk on each that it raises."""
 

@@ -31,6 +31,8 @@ VECTOR_PIPES = ("valu", "complex", "matrix")
 """Pipes behind the vector issue of a wave."""
 NO_PIPE = -1
 _MAX_MEMO = 200_000
+_OF_OPERANDS = ("s_nop", "s_sleep", "s_delay_alu", "wait")
+"""Names of the steps that depend on what the operands say."""
 _NOWHERE = Place("", 0, 0, 0, 0)
 
 
@@ -91,6 +93,14 @@ class Timed(msgspec.Struct, frozen=True, eq=False, gc=False):
     hides them from everyone."""
 
 
+class _OfMnemonic(msgspec.Struct, frozen=True, gc=False):
+    """A step, and :attr:`Timed.latest` of a text that writes vector registers only, and of one with scalar ones."""
+
+    step: Step
+    latest: float | None
+    latest_scalar: float | None
+
+
 class Timing:
     """Steps of the instructions of one fingerprint in one wave size. Use :func:`timing_for`."""
 
@@ -109,6 +119,11 @@ class Timing:
         self.turn = fingerprint.issue["turn_clk"].number
         self.passes = fingerprint.issue["wave_passes"].lookup(wave_size)
         self.run_ahead = int(fingerprint.issue["valu_run_ahead"].get(0))
+        self.quick_latency = fingerprint.rows["valu"].latency.number if self.run_ahead else 0.0
+        """The usual latency of vector instructions that leave the wave at once."""
+        rules = fingerprint.matrix_rules
+        self.accumulate_extra = rules["accumulate_extra"].get(0.0) if rules else 0.0
+        """What the C operand of a matrix instruction waits for on top of the interval of its producer."""
         self._pipe = {name: number for number, name in enumerate(self.pipe_names)}
         self._counter = {name: number for number, name in enumerate(self.counter_names)}
         self._classes = classification()
@@ -118,7 +133,8 @@ class Timing:
         """Instructions of all of them."""
         self._memo: dict[str, Timed] = {}
         self._distinct: dict[Step, Step] = {}
-        self._by_mnemonic: dict[tuple[str, int, tuple[tuple[str, str], ...]], Step] = {}
+        """Equal steps are one object."""
+        self._by_mnemonic: dict[tuple[str, int, tuple[tuple[str, str], ...]], _OfMnemonic] = {}
         self._matrix: dict[str, list[MatrixRow]] = {}
         for row in fingerprint.matrix:
             for name in row.names:
@@ -146,31 +162,32 @@ class Timing:
             if len(self._memo) >= _MAX_MEMO:
                 self._memo.clear()
                 self._distinct.clear()
-            step = self._step_of_mnemonic(decoded)
-            known = self._memo[decoded.text] = Timed(decoded, step, self._latest(step, decoded.writes))
+            like = self._of_mnemonic(decoded)
+            latest = like.latest_scalar if decoded.writes & SCALAR else like.latest
+            known = self._memo[decoded.text] = Timed(decoded, like.step, latest)
         return known
 
-    def _latest(self, step: Step, writes: int) -> float | None:
-        if step.kind > Kind.RUN_AHEAD:
-            return None
-        latest, in_order = step.latency, step.kind == Kind.IN_ORDER
-        if in_order and latest <= step.slot and step.pipe not in self.forwards:
-            return None
-        if writes & SCALAR:
-            latest = max(latest, self.longest_forward)
-        return None if in_order and latest <= step.slot else latest
-
-    def _step_of_mnemonic(self, decoded: Decoded) -> Step:
-        """The step, remembered per mnemonic where the operands do not matter. Equal steps are one object."""
+    def _of_mnemonic(self, decoded: Decoded) -> _OfMnemonic:
+        """What has to be found once for each mnemonic, where the operands do not matter."""
         formats = tuple(decoded.modifiers.items()) if decoded.base in self._matrix else ()
         key = (decoded.base, decoded.classes, formats)
         known = self._by_mnemonic.get(key)
         if known is None:
-            known = self._step(decoded)
-            known = self._distinct.setdefault(known, known)
-            if known.kind != Kind.WAIT and known.kind != Kind.HOLD:
+            step = self._step(decoded)
+            step = self._distinct.setdefault(step, step)
+            known = _OfMnemonic(step, *self._latest(step))
+            if step.name not in _OF_OPERANDS:
                 self._by_mnemonic[key] = known
         return known
+
+    def _latest(self, step: Step) -> tuple[float | None, float | None]:
+        if step.kind > Kind.RUN_AHEAD:
+            return None, None
+        usual = step.latency
+        scalar = max(usual, self.longest_forward)
+        if step.kind == Kind.RUN_AHEAD or usual > step.slot:
+            return usual, scalar
+        return None, scalar if step.pipe in self.forwards and scalar > step.slot else None
 
     def _step(self, decoded: Decoded) -> Step:
         kind, row = self._classes.find(decoded.base, decoded.classes)

@@ -6,6 +6,7 @@ A back edge is taken at most at the end, so that a way counts every loop for one
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from operator import add
 
 from asmevo_gate.analysis.loops import reverse_postorder
 from asmevo_gate.cost.load import Load
@@ -22,7 +23,7 @@ class Ways:
         self._blocks = blocks
         self._loads = loads
         self._taken = taken
-        self._nothing = Load(0.0, 0.0, (0.0,) * pipes, 0.0, 0)
+        self._no_use = (0.0,) * pipes
         self.order = reverse_postorder(tuple(blocks))
         """The blocks that a way leads to, each in front of those that forward edges lead to."""
         self.place = {number: place for place, number in enumerate(self.order)}
@@ -46,11 +47,18 @@ class Ways:
 
     def load(self, way: Sequence[int], back_to: int | None = None) -> Load:
         """Sum over the blocks of a way and its taken branches, at the end ``back_to`` a loop's header."""
-        total = self._nothing
+        low = high = moved = 0.0
+        use = self._no_use
+        instructions = 0
         for number, following in zip(way, [*way, back_to][1:], strict=True):
+            load = self._loads[number]
             extra = self._taken_extra(self._blocks[number], following) if following is not None else 0.0
-            total = total.plus(self._loads[number], extra)
-        return total
+            low = low + load.low + extra
+            high = high + load.high + extra
+            use = tuple(map(add, use, load.use))
+            moved += load.bytes
+            instructions += load.instructions
+        return Load(low, high, use, moved, instructions)
 
     def backwards(self, members: Iterable[int]) -> list[int]:
         """Those of the blocks that a way leads to, each behind those that forward edges lead to."""
