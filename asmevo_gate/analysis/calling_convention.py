@@ -6,7 +6,8 @@ AMDGPUUsage, "Non-Kernel Functions"; LLVM AMDGPUCallingConv.td (CSR_AMDGPU_VGPRs
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
 from asmevo_gate.analysis.vgpr_msb import MNEMONIC as RENAMES
@@ -33,7 +34,7 @@ LLVM before 20 also preserved the SGPRs between; only what every version preserv
 """
 
 
-class Clobber(NamedTuple):
+class Clobber(msgspec.Struct, frozen=True):
     """An instruction after which preserved registers are lost for the caller."""
 
     instruction: Instruction

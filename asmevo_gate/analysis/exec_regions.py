@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
 from asmevo_gate.isa.instruction import VMEM, Decoded, Op
@@ -11,7 +12,7 @@ from asmevo_gate.isa.registers import EXEC
 from asmevo_gate.program.model import Block, Function, Instruction
 
 
-class ExecRegion(NamedTuple):
+class ExecRegion(msgspec.Struct, frozen=True):
     """A narrowing save of EXEC in the block that ends with the branch around the region.
 
     ``saved`` are the registers that hold the old mask; ``inside`` is the block behind the branch, ``join`` the one that

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.analysis.known_state import immediate_offset
 from asmevo_gate.analysis.known_values import KnownOperands
@@ -19,7 +20,7 @@ _TWO = re.compile(r"^ds_\w*?(?:2|2addr|2st64|2addr_stride64|_2addr\w*)_")
 _STRIDE = re.compile(r"st64|stride64")
 
 
-class LdsAccess(NamedTuple):
+class LdsAccess(msgspec.Struct, frozen=True):
     """``starts`` are the byte offsets that are added to the address register, ``width`` the bytes at each.
 
     ``address`` is the value of the address register where it is known.

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.isa.registers import EXEC
@@ -24,7 +25,7 @@ _STEPS = 2_000
 """Blocks that are looked at for one restore."""
 
 
-class LostMask(NamedTuple):
+class LostMask(msgspec.Struct, frozen=True):
     """``restore`` gives EXEC what ``save`` saved, or what ``overwrite`` has put in its place."""
 
     save: Instruction

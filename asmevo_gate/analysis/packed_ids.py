@@ -6,7 +6,7 @@ Followed is the code from the entry of a kernel to its first branch, through sum
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Role
 from asmevo_gate.isa.registers import VGPR
@@ -22,7 +22,7 @@ _OTHER_SOURCES = ("dpp", "e64_dpp", "sdwa", "vopd")
 """Variants that take something else than the whole register."""
 
 
-class UnmaskedAddress(NamedTuple):
+class UnmaskedAddress(msgspec.Struct, frozen=True):
     """``access`` uses an address that ``use`` began to make of v0 as it is."""
 
     use: Instruction

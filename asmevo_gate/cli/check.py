@@ -74,7 +74,6 @@ def command(
     verbose: bool,
 ) -> int:
     """Check kernels: the staged changes (without arguments), a range (--base), files, or standard input (-)."""
-    from asmevo_gate.cli.checking import Options, Pictures, needs_pictures, run_check
     from asmevo_gate.gate.settings import load_settings
 
     here = Path.cwd()
@@ -82,6 +81,8 @@ def command(
     with _changes(paths, base, head, here, settings.selection) as changes:
         if not changes.changes and not outputs and format_ == "terminal" and not verbose:
             return 0
+        from asmevo_gate.cli.checking import Options, Pictures, needs_pictures, run_check
+
         execution = ExecutionOptions(jobs, executor, cache, shard, time_limit)
         options = Options(gpus, rocm, defines, fail_on, baseline, assemble, execution)
         by_hand = bool(paths) and not base and not _run_by_pre_commit()

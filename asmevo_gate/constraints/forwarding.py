@@ -6,7 +6,7 @@ instructions around the EXEC write (before it plus behind it) and those before t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.model import Edge
@@ -14,7 +14,7 @@ from asmevo_gate.constraints.roles import whole_registers
 from asmevo_gate.constraints.violation import HazardViolation
 
 
-class _Walk(NamedTuple):
+class _Walk(msgspec.Struct, frozen=True):
     """A path on its way back from the reader. ``last_write`` maps a register to (VALU count, index)."""
 
     block: int

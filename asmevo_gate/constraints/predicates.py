@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.constraints.roles import REGISTER_FILES, ROLES
 from asmevo_gate.isa import registers
@@ -213,7 +214,7 @@ def is_branch_offset_0x3f(decoded: Decoded) -> bool:
     return bool(decoded.operands) and decoded.operands[-1].value == 0x3F
 
 
-class Predicate(NamedTuple):
+class Predicate(msgspec.Struct, frozen=True):
     """A condition, and what it looks at: ``reads`` and ``writes`` are the registers whose use it depends on,
     ``modifiers`` those whose value it does. Besides these it knows mnemonic, class bits and number of operands. With
     none of them it may look at anything, and is asked once for each text.

@@ -8,13 +8,14 @@ to find a ready wave.
 from __future__ import annotations
 
 from operator import add
-from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.cost.interval import Cycles, cycles, low_of
 from asmevo_gate.cost.timing import Timing
 
 
-class Load(NamedTuple):
+class Load(msgspec.Struct, frozen=True):
     """What one wave asks of the machine in one pass: its own time, clk of each pipe, bytes of vector memory."""
 
     low: float
@@ -34,7 +35,7 @@ class Load(NamedTuple):
         )
 
 
-class Shared(NamedTuple):
+class Shared(msgspec.Struct, frozen=True):
     """A load as all waves see it.
 
     ``cycles`` is clk for one pass of every wave, ``ipc`` instructions of all waves a clk and SIMD. ``needed`` are the

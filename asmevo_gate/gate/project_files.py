@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.constraints.files import read_file
 from asmevo_gate.constraints.model import ConstraintFile
@@ -15,7 +16,7 @@ from asmevo_gate.gate.settings import Settings
 Reader = Callable[[str], "bytes | None"]
 
 
-class ProjectFiles(NamedTuple):
+class ProjectFiles(msgspec.Struct, frozen=True):
     """What the files hold. ``constraints`` are by path, in the order in which they are laid over the shipped ones."""
 
     baseline: Baseline | None = None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from asmevo_gate.gate.result import Report
     from asmevo_gate.report.context import RenderContext
+import msgspec
 
 
-class Format(NamedTuple):
+class Format(msgspec.Struct, frozen=True):
     """A format: its module in this package, the function in it, and what it is for."""
 
     module: str

@@ -4,7 +4,9 @@ that."""
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from asmevo_gate.report.arrangement import new_findings
 from asmevo_gate.report.deltas import changed_metrics
@@ -87,7 +89,7 @@ def coverage_sentence(report: Report) -> str:
     )
 
 
-class UnknownLine(NamedTuple):
+class UnknownLine(msgspec.Struct, frozen=True):
     """A line that was not modelled, or a file that was not read (its ``text`` is empty), fit to print."""
 
     place: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import msgspec
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from asmevo_gate.report.context import RenderContext
 
 
-class Output(NamedTuple):
+class Output(msgspec.Struct, frozen=True):
     """A report to write: the format's name and the file."""
 
     format: str

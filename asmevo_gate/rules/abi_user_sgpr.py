@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.analysis.initial_state import initial_state
 from asmevo_gate.analysis.known_state import address
@@ -127,7 +128,7 @@ def _has_wave_offset(facts: KernelFacts) -> bool:
     return descriptor is None or directive_value(descriptor, name, facts.kernel.target) != 0
 
 
-class _Misuse(NamedTuple):
+class _Misuse(msgspec.Struct, frozen=True):
     """What is wrong with an initial value. ``loaded`` is the byte offset of the dword that is used, where the fault is
     the load that brought it; the message then has a gap ``{where}`` for the place of the use."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.kernel_examples import kernel_text
@@ -75,7 +77,7 @@ class ArgumentLayout(Rule):
             )
 
 
-class _Argument(NamedTuple):
+class _Argument(msgspec.Struct, frozen=True):
     key: str
     name: str
     offset: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.analysis.loops import natural_loops
 from asmevo_gate.program.model import Function, Instruction
@@ -75,7 +76,7 @@ class InstructionCache(Rule):
         )
 
 
-class _LoopSize(NamedTuple):
+class _LoopSize(msgspec.Struct, frozen=True):
     first: Instruction
     bytes: int
 

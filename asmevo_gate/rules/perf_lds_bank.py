@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.analysis.lds_access import LdsAccess, lds_accesses
 from asmevo_gate.program.descriptor import directive_value
@@ -63,7 +64,7 @@ class LdsBank(Rule):
             yield _violation(conflict, " (no base to compare with)", True)
 
 
-class _Conflict(NamedTuple):
+class _Conflict(msgspec.Struct, frozen=True):
     access: LdsAccess
     stride: int
     passes: int
