@@ -23,24 +23,26 @@ class FunctionView:
         self.texts = dict(zip(self.keys, meanings, strict=True))
         """Key -> what the text means, once for each distinct text."""
         traits = self.matcher.traits
-        self._distinct: dict[int, Traits | None] = {
+        self.distinct: dict[int, Traits | None] = {
             key: None if decoded is None else traits(decoded) for key, decoded in self.texts.items()
         }
+        """Key -> what the graph sees of the text."""
         self.blocks: tuple[Block, ...] = function.blocks
         self._states: dict[str, list[bool]] = {}
         self._matching: dict[str, list[int]] = {}
         self._registers: dict[str, dict[int, int]] = {}
+        self._related: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
 
     @cached_property
     def traits(self) -> list[Traits | None]:
         """What the graph sees of each instruction; ``None`` for one without a meaning."""
-        return list(map(self._distinct.__getitem__, self.keys))
+        return list(map(self.distinct.__getitem__, self.keys))
 
     @cached_property
     def _alike(self) -> dict[tuple[str, ...], list[tuple[int, Traits]]]:
         """Nodes -> the distinct texts, by key, that match just these."""
         alike: dict[tuple[str, ...], list[tuple[int, Traits]]] = {}
-        for key, traits in self._distinct.items():
+        for key, traits in self.distinct.items():
             if traits is not None:
                 alike.setdefault(tuple(traits.nodes), []).append((key, traits))
         return alike
@@ -57,6 +59,35 @@ class FunctionView:
             texts = chain.from_iterable(texts for nodes, texts in self._alike.items() if node in nodes)
             known = self._registers[node] = {key: traits.nodes[node] for key, traits in texts}
         return known
+
+    def related(self, edge: Edge) -> tuple[dict[int, int], dict[int, int]]:
+        """The producers and the consumers of a distance edge that have a register in common with one of the other side,
+        where the edge asks for it; keys and registers as of :meth:`registers`."""
+        known = self._related.get(id(edge))
+        if known is None:
+            known = self._related[id(edge)] = self._relate(edge)
+        return known
+
+    def _relate(self, edge: Edge) -> tuple[dict[int, int], dict[int, int]]:
+        if not self.nodes >= {edge.producer, edge.consumer}:
+            return {}, {}
+        producers, consumers = self.registers(edge.producer), self.registers(edge.consumer)
+        if edge.relation == "any":
+            return producers, consumers
+        producers = _touching(producers, consumers)
+        return producers, _touching(consumers, producers)
+
+    @cached_property
+    def _named(self) -> dict[str, list[int]]:
+        named: dict[str, list[int]] = {}
+        for key, decoded in self.texts.items():
+            if decoded is not None:
+                named.setdefault(decoded.base, []).append(key)
+        return named
+
+    def named(self, prefixes: tuple[str, ...]) -> list[int]:
+        """The keys of the texts whose mnemonic begins with one of some prefixes."""
+        return [key for base, keys in self._named.items() if base.startswith(prefixes) for key in keys]
 
     @cached_property
     def _places(self) -> dict[int, list[int]]:
@@ -139,3 +170,11 @@ class FunctionView:
                     if visited[successor]:
                         worklist.append(successor)
         return result
+
+
+def _touching(texts: dict[int, int], others: dict[int, int]) -> dict[int, int]:
+    """The texts that have a register in common with one of the others."""
+    touched = 0
+    for registers in others.values():
+        touched |= registers
+    return {key: registers for key, registers in texts.items() if registers & touched}

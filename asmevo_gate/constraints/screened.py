@@ -47,12 +47,7 @@ class Screen:
 def _with_a_producer(view: FunctionView, edge: Edge) -> list[int]:
     """The consumers of a distance edge for which some producer of the function is near enough and, where the edge asks
     for it, has a register in common."""
-    if not view.nodes >= {edge.producer, edge.consumer}:
-        return []
-    producers, consumers = view.registers(edge.producer), view.registers(edge.consumer)
-    if edge.relation != "any":
-        producers = _touching(producers, consumers)
-        consumers = _touching(consumers, producers)
+    producers, consumers = view.related(edge)
     if not producers or not consumers:
         return []
     found = view.places(consumers)
@@ -62,14 +57,6 @@ def _with_a_producer(view: FunctionView, edge: Edge) -> list[int]:
     # Each instruction counts one wait state or more.
     places = view.places(producers)
     return [index for index in found if _is_within(view, places, index, most)]
-
-
-def _touching(texts: dict[int, int], others: dict[int, int]) -> dict[int, int]:
-    """The texts that have a register in common with one of the others."""
-    touched = 0
-    for registers in others.values():
-        touched |= registers
-    return {key: registers for key, registers in texts.items() if registers & touched}
 
 
 def _is_within(view: FunctionView, places: list[int], index: int, most: int) -> bool:
