@@ -18,10 +18,12 @@ Field = list[tuple[int, int]]
 """Pieces ``(lowest bit, number of bits)`` of one field, the low piece first."""
 
 
-class _Dialect(msgspec.Struct, frozen=True):
+class _Dialect(msgspec.Struct, frozen=True, kw_only=True):
     source: list[str]
     packed: dict[str, dict[str, Field]]
     """Mnemonics whose immediate holds several counters."""
+    all_if_any: dict[str, dict[str, Field]] = {}
+    """Mnemonics of older targets that wait for all counters as soon as one of their fields is below its maximum."""
     single: dict[str, str]
     """Mnemonics whose last operand is the limit of one counter."""
     counters: dict[str, int]
@@ -63,7 +65,7 @@ def decode_wait(decoded: Decoded, target: Target) -> dict[str, int] | None:
 
     A counter whose field stands at its maximum is left out. Instructions that wait for no counter give ``{}``.
     ``None`` means unknown: a symbolic or register count, a value that does not fit the counter, or a form
-    whose effect on the target no source describes (``s_waitcnt`` on gfx12). Ask ``decoded.of(Op.WAIT)`` first
+    whose effect on the target no source describes. Ask ``decoded.of(Op.WAIT)`` first
     where "no wait instruction" and "waits for nothing" must be told apart.
     """
     waits = _waits()
@@ -73,11 +75,21 @@ def decode_wait(decoded: Decoded, target: Target) -> dict[str, int] | None:
         return _packed(decoded.operands[0].text, dialect.packed[mnemonic])
     if mnemonic in dialect.single:
         return _single(decoded, dialect.single[mnemonic], dialect)
+    if mnemonic in dialect.all_if_any:
+        limits = _packed(decoded.operands[0].text, dialect.all_if_any[mnemonic])
+        return dict.fromkeys(dialect.counters, 0) if limits else limits
     if mnemonic in waits.wait_for_all.mnemonics:
         return dict.fromkeys(dialect.counters, 0)
     if mnemonic in waits.no_counter.mnemonics or not mnemonic.startswith(("s_waitcnt", "s_wait_")):
         return {}
     return None
+
+
+def waits_for_all(decoded: Decoded, target: Target) -> bool:
+    """True for a wait that names no counter of the target: it waits for all of them."""
+    waits = _waits()
+    names = (*waits.wait_for_all.mnemonics, *waits.dialects[target.facts["waitcnt"]].all_if_any)
+    return decoded.mnemonic in names
 
 
 def decode_depctr(decoded: Decoded, target: Target) -> dict[str, int] | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.isa.waits import weaker_wait
+from asmevo_gate.analysis.pending_slack import Slack
+from asmevo_gate.isa.waits import counter_limits, wait_text, waits_for_all, weaker_wait
+from asmevo_gate.program.model import Instruction
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
@@ -57,6 +59,19 @@ class Redundant(Rule):
             ".end_amdhsa_kernel\n",
             line=3,
         ),
+        Example(
+            "gfx1200",
+            "k:\n"
+            "  global_load_b32 v2, v[0:1], off\n"
+            "  s_waitcnt vmcnt(0)\n"
+            "  v_mov_b32 v3, v2\n"
+            "  s_endpgm\n"
+            ".amdhsa_kernel k\n"
+            ".amdhsa_next_free_vgpr 8\n"
+            ".amdhsa_next_free_sgpr 8\n"
+            ".end_amdhsa_kernel\n",
+            line=3,
+        ),
     )
     good = (
         Example(
@@ -87,20 +102,36 @@ class Redundant(Rule):
     )
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
-        """Every wait for a counter that needs none."""
+        """Every wait for a counter that needs none; one finding for a wait that names no counter."""
+        target = facts.kernel.target
+        unnamed: dict[int, list[Slack]] = {}
         for one in facts.too_strong_waits:
-            if one.enough is not None or one.wait.decoded is None:
+            decoded = one.wait.decoded
+            if one.enough is not None or decoded is None:
                 continue
-            left = weaker_wait(one.wait.decoded, facts.kernel.target, one.counter, None)
+            if waits_for_all(decoded, target):
+                unnamed.setdefault(one.wait.index, []).append(one)
+                continue
             why = (
                 "nothing is in flight on it"
                 if one.nothing_pending
                 else "the next wait for it comes before anything needs it"
             )
-            yield Violation(
-                place=one.wait.statement.place,
-                frames=one.wait.statement.frames,
-                message=f"the wait for {one.counter} {one.count} is not needed: {why}",
-                repair=f"write '{left}'" if left else "remove it",
-                context=one.wait.statement.text,
-            )
+            message = f"the wait for {one.counter} {one.count} is not needed: {why}"
+            yield _violation(one.wait, message, weaker_wait(decoded, target, one.counter, None))
+        for slack in unnamed.values():
+            gone = {one.counter for one in slack}
+            needed = [counter for counter in counter_limits(target) if counter not in gone]
+            message = f"of the wait for everything nothing is needed but {' and '.join(needed)}"
+            left = "; ".join(wait_text(counter, 0, target) for counter in needed)
+            yield _violation(slack[0].wait, message if needed else "the wait for everything is not needed", left)
+
+
+def _violation(wait: Instruction, message: str, left: str) -> Violation:
+    return Violation(
+        place=wait.statement.place,
+        frames=wait.statement.frames,
+        message=message,
+        repair=f"write '{left}'" if left else "remove it",
+        context=wait.statement.text,
+    )

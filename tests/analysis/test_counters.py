@@ -237,11 +237,17 @@ def test_halves_of_a_register_are_merged_when_they_arrive() -> None:
 
 def test_unknown_wait_gives_no_report_and_is_listed() -> None:
     memory = pending_memory(
-        kernel("gfx1200", "global_load_b32 v2, v[0:1], off\ns_waitcnt 0\nv_mov_b32 v9, v2\ns_endpgm")
+        kernel("gfx1030", "global_load_dword v2, v[0:1], off\ns_waitcnt_vmcnt s3, 0x0\nv_mov_b32 v9, v2\ns_endpgm")
     )
     assert described(memory) == []
     assert [index for index, _ in memory.not_modelled] == [1]
     assert [index for index, _ in memory.unknown_waits] == [1]
+
+
+@pytest.mark.parametrize(("wait", "expected"), [("vmcnt(0)", 0), ("lgkmcnt(0)", 0), ("0xffff", 1)])
+def test_the_old_wait_on_gfx12_waits_for_everything_if_for_anything(wait: str, expected: int) -> None:
+    body = f"global_load_b32 v2, v[0:1], off\ns_waitcnt {wait}\nv_mov_b32 v9, v2\ns_endpgm"
+    assert len(races("gfx1200", body)) == expected
 
 
 def test_call_is_listed_as_not_modelled() -> None:

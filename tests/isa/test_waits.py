@@ -17,6 +17,9 @@ def decoded(target: str, text: str) -> Decoded:
     return result
 
 
+_ALL_OF_GFX12 = dict.fromkeys(("loadcnt", "storecnt", "samplecnt", "bvhcnt", "expcnt", "dscnt", "kmcnt"), 0)
+
+
 @pytest.mark.parametrize(
     ("target", "text", "expected"),
     [
@@ -42,7 +45,10 @@ def decoded(target: str, text: str) -> Decoded:
         ("gfx1200", "s_wait_loadcnt_dscnt 0x102", {"loadcnt": 1, "dscnt": 2}),
         ("gfx1200", "s_wait_storecnt_dscnt 0x3f00", {"dscnt": 0}),
         ("gfx1200", "s_wait_kmcnt 31", {}),
-        ("gfx1200", "s_waitcnt vmcnt(0)", None),
+        ("gfx1200", "s_waitcnt vmcnt(1)", _ALL_OF_GFX12),
+        ("gfx1201", "s_waitcnt 0xfc07", _ALL_OF_GFX12),
+        ("gfx1200", "s_waitcnt 0xffff", {}),
+        ("gfx1200", "s_waitcnt vmcnt(n)", None),
         ("gfx1250", "s_wait_xcnt 0x0", {"xcnt": 0}),
         ("gfx1250", "s_wait_tensorcnt 0x1", {"tensorcnt": 1}),
         ("gfx1100", "s_wait_idle", {"vmcnt": 0, "expcnt": 0, "lgkmcnt": 0, "vscnt": 0}),
