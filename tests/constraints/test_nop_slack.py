@@ -8,10 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from asmevo_gate.constraints import wait_state_needs
 from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.nop_slack import NopSlack, nop_slack
 from asmevo_gate.constraints.reference import violations
+from asmevo_gate.constraints.wait_state_needs import SETTLES
 from asmevo_gate.isa.targets import find_target
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.program.model import Function
@@ -185,6 +187,20 @@ def test_following_all_advice_breaks_no_edge(gpu: str, wave: int, seed: int) -> 
     before = built(text)
     advice = nop_slack(FunctionView(before, graph_for(target)))
     assert _broken(built(_followed(text, advice))) <= _broken(before)
+
+
+@pytest.mark.parametrize(("gpu", "wave"), _TARGETS)
+@pytest.mark.parametrize("seed", range(12))
+def test_pairs_that_are_left_out_change_no_advice(
+    gpu: str, wave: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel of which all code is seen gets the advice that it gets when any pair is asked for."""
+    lines = [line for line in _random_text(gpu, wave, seed).split("\n") if not line.startswith(SETTLES)]
+    function = kernel(gpu, "\n".join(lines), wave, vgprs=256)
+    view = FunctionView(function, graph_for(function.target))
+    advice = nop_slack(view)
+    monkeypatch.setattr(wait_state_needs, "_is_closed", lambda view: False)
+    assert nop_slack(view) == advice
 
 
 @pytest.mark.skipif(compiler_version() is None, reason="needs llc-22")
