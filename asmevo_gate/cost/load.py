@@ -7,8 +7,6 @@ to find a ready wave.
 
 from __future__ import annotations
 
-from operator import add
-
 import msgspec
 
 from asmevo_gate.cost.interval import Cycles, cycles, low_of
@@ -24,16 +22,6 @@ class Load(msgspec.Struct, frozen=True):
     bytes: float
     instructions: int
 
-    def plus(self, other: Load, clk: float) -> Load:
-        """Both one after the other, and the wave held for ``clk`` more."""
-        return Load(
-            self.low + other.low + clk,
-            self.high + other.high + clk,
-            tuple(map(add, self.use, other.use)),
-            self.bytes + other.bytes,
-            self.instructions + other.instructions,
-        )
-
 
 class Shared(msgspec.Struct, frozen=True):
     """A load as all waves see it.
@@ -45,7 +33,7 @@ class Shared(msgspec.Struct, frozen=True):
 
     cycles: Cycles
     ipc: Cycles
-    needed: list[float]
+    needed: tuple[float, ...]
     pipe: int
     pipe_bound: float
     memory_bound: float
@@ -60,7 +48,8 @@ class Shared(msgspec.Struct, frozen=True):
 def share(load: Load, timing: Timing, waves: int, active_simds: int | None = None) -> Shared:
     """The load of ``waves`` waves on each of ``active_simds`` SIMDs (all of the CU or WGP when not given)."""
     active = min(timing.simds, active_simds) if active_simds else timing.simds
-    needed = [use * waves * min(shared, active) for use, shared in zip(load.use, timing.shared_by, strict=True)]
+    pipes = zip(load.use, timing.shared_by, strict=True)
+    needed = tuple([use * waves * (shared if shared < active else active) for use, shared in pipes])
     pipe_bound = max(needed, default=0.0)
     pipe = needed.index(pipe_bound) if pipe_bound else -1
     memory_bound = _dram_bound(load.bytes, timing, waves, active)
