@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asmevo_gate.analysis.definitions import reads_of_nothing
-from asmevo_gate.isa.instruction import Op, Role
-from asmevo_gate.isa.registers import AGPRS, M0, SCC, SGPRS, VCC, VGPRS, interval_name, set_name
+from asmevo_gate.isa.instruction import Decoded, Op, Operand, Role
+from asmevo_gate.isa.registers import AGPRS, M0, SCC, SGPRS, VCC, VGPRS, set_name
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
@@ -29,8 +29,8 @@ class Undefined(Rule):
     What it does:
         In a kernel with a descriptor, reports an operand none of whose registers is set up by the launch (as the
         descriptor asks for it) or written on any path from the entry; VCC, SCC and the M0 of loads to LDS too, which
-        the launch does not set. A register that some path writes is not
-        reported, nor is the old value that a partial write keeps. A register that is only stored, or copied to an
+        the launch does not set; and a 64-bit address of which half has no value. A register that some path writes is
+        not reported, nor is the old value that a partial write keeps. A register that is only stored, or copied to an
         AGPR, is a warning: compilers spill registers that hold nothing.
     Why it matters:
         The register holds what the last wave on that SIMD left there: the kernel computes with garbage, and differently
@@ -50,6 +50,7 @@ class Undefined(Rule):
         Example("gfx1100", _kernel("  s_load_b64 s[6:7], s[4:5], 0x0\n"), line=3),
         Example("gfx1200", _kernel("  s_cbranch_scc1 .Lend\n  v_mov_b32 v1, 0\n.Lend:\n"), line=3),
         Example("gfx90a", _kernel("  v_cndmask_b32 v1, 0, v0, vcc\n"), line=3),
+        Example("gfx942", _kernel("  s_mov_b32 s8, 0\n  s_load_dword s4, s[8:9], 0x0\n"), line=4),
     )
     good = (
         Example("gfx900", _kernel("  v_mov_b32 v5, 1\n  v_add_u32 v1, v0, v5\n  global_store_dword v[0:1], v1, off\n")),
@@ -71,16 +72,16 @@ class Undefined(Rule):
                 read = operand.mask & _FILES
                 if not read or not operand.role & Role.READ or operand.role & Role.KEEP or operand.indexed:
                     continue
-                if read & defined or read & reported:
+                if read & reported or (read & defined and not (read & ~defined and _is_pointer(decoded, operand))):
                     continue
                 reported |= read
                 stored = decoded.of(Op.STORE) and not decoded.of(Op.SMEM) and operand.length == 1
                 saved = stored or decoded.of(Op.ACCVGPR)
+                message = "is read here, but neither the launch nor any instruction before has given it a value"
                 yield Violation(
                     place=instruction.statement.place,
                     frames=instruction.statement.frames,
-                    message=f"{interval_name(operand.start, operand.length)} is read here, but neither the launch nor "
-                    "any instruction before has given it a value",
+                    message=f"{set_name(read & ~defined)} {message}",
                     repair="write it first, or enable it in the kernel descriptor",
                     severity="warning" if saved else None,
                 )
@@ -95,3 +96,16 @@ class Undefined(Rule):
                         "given it a value",
                         repair=f"write {set_name(one)} first",
                     )
+
+
+def _is_pointer(decoded: Decoded, operand: Operand) -> bool:
+    """A 64-bit address: half of it is as bad as nothing. Of other wide operands compilers leave parts undefined."""
+    if operand.length != 2 or operand.role & Role.WRITE:
+        return False
+    if decoded.of(Op.SMEM):
+        return operand is decoded.operands[1]
+    if not decoded.of(Op.FLAT | Op.GLOBAL):
+        return False
+    scalar_base = bool(operand.mask & SGPRS)
+    vectors = [one for one in decoded.operands if one.mask & VGPRS and not one.role & Role.WRITE]
+    return scalar_base or (bool(vectors) and operand is vectors[0])
