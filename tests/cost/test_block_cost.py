@@ -150,8 +150,8 @@ class TestMemory:
         assert many.limited_by.startswith("memory bandwidth at worst")
 
     def test_a_wait_whose_count_is_not_known_widens_the_interval(self) -> None:
-        text = "ds_load_b32 v0, v90\ns_wait_dscnt 0x0\nglobal_load_b32 v1, v[2:3], off\n"
-        unknown = cost("gfx1200", text + "s_waitcnt 0", loop=False)
+        text = "ds_read_b32 v0, v90\ns_waitcnt lgkmcnt(0)\nglobal_load_dword v1, v[2:3], off\n"
+        unknown = cost("gfx1030", text + "s_waitcnt_vmcnt s0, 0x0", loop=False)
         assert isinstance(unknown.cycles, Interval)
         assert any("how far it waits" in word for word in unknown.assumptions)
 
