@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import msgspec
 
@@ -46,38 +47,54 @@ class LdsAccess(msgspec.Struct, frozen=True):
         return (at + max(self.starts) + self.width) if at < 1 << 31 else None
 
 
-def lds_accesses(function: Function, known: KnownOperands) -> list[LdsAccess]:
-    """Every LDS access with an address register and plain offsets."""
+def lds_accesses(function: Function, known: KnownOperands) -> tuple[LdsAccess, ...]:
+    """Every LDS access with an address register and plain offsets, in program order."""
     found = []
-    for instruction, decoded in function.where(lambda decoded: decoded.of(Op.DS) and not decoded.of(Op.GDS)):
-        access = _access(instruction, decoded, known)
-        if access is not None:
-            found.append(access)
-    return found
+    for instruction, place in function.judged(_place):
+        values = known.get(instruction.index)
+        address = values[place.operand][0] if values is not None and place.operand is not None else None
+        found.append(LdsAccess(instruction, address, place.starts, place.width, place.stores))
+    return tuple(found)
 
 
-def _access(instruction: Instruction, decoded: Decoded, known: KnownOperands) -> LdsAccess | None:
-    base = decoded.base
-    width = _WIDTH.search(base)
-    if width is None or _NO_PLAIN_ADDRESS.search(base):
+class _Place(msgspec.Struct, frozen=True, gc=False):
+    """What the text of an access tells; ``operand`` is the number of the address register."""
+
+    operand: int | None
+    starts: tuple[int, ...]
+    width: int
+    stores: bool
+
+
+def _place(decoded: Decoded) -> _Place | None:
+    if not decoded.of(Op.DS) or decoded.of(Op.GDS):
         return None
-    size = max(int(width[1]) // 8, 1)
-    if _TWO.match(base):
-        step = size * (64 if _STRIDE.search(base) else 1)
+    form = _form(decoded.base)
+    if form is None:
+        return None
+    width, step = form
+    if step:
         offsets = [immediate_offset(decoded, name) for name in ("offset0", "offset1")]
-        starts = [offset * step for offset in offsets if offset is not None]
+        starts = tuple(offset * step for offset in offsets if offset is not None)
         if len(starts) != 2:
             return None
     else:
         offset = immediate_offset(decoded)
         if offset is None:
             return None
-        starts = [offset]
-    position = next(
-        (number for number, one in enumerate(decoded.operands) if one.role & Role.READ and not one.role & Role.WRITE),
-        None,
-    )
-    values = known.get(instruction.index)
-    address = values[position][0] if values is not None and position is not None else None
-    stores = decoded.of(Op.STORE | Op.ATOMIC)
-    return LdsAccess(instruction, address, tuple(starts), size, bool(stores))
+        starts = (offset,)
+    for number, operand in enumerate(decoded.operands):
+        if operand.role & Role.READ and not operand.role & Role.WRITE:
+            return _Place(number, starts, width, decoded.of(Op.STORE | Op.ATOMIC))
+    return _Place(None, starts, width, decoded.of(Op.STORE | Op.ATOMIC))
+
+
+@cache
+def _form(base: str) -> tuple[int, int] | None:
+    """The bytes of an access and, where it has two offsets, the bytes that these count (else 0); ``None`` without a
+    plain address."""
+    width = _WIDTH.search(base)
+    if width is None or _NO_PLAIN_ADDRESS.search(base):
+        return None
+    size = max(int(width[1]) // 8, 1)
+    return size, size * (64 if _STRIDE.search(base) else 1) if _TWO.match(base) else 0
