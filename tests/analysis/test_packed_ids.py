@@ -21,7 +21,7 @@ from tests.analysis.written_functions import FIRST_LINE, kernel
 def test_sums_shifts_and_products_are_followed(body: str, use: int, access: int) -> None:
     found = unmasked_address(kernel("gfx942", body + "\ns_endpgm"))
     assert found is not None
-    assert [one.statement.place.line - FIRST_LINE for one in found] == [use, access]
+    assert [one.statement.place.line - FIRST_LINE for one in (found.use, found.access)] == [use, access]
 
 
 @pytest.mark.parametrize(
