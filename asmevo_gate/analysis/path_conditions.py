@@ -14,7 +14,7 @@ from typing import NamedTuple
 from asmevo_gate.isa.instruction import Decoded
 from asmevo_gate.isa.registers import EXEC, SCC, SGPRS, VCC
 
-_COMPARE = re.compile(r"s_cmpk?_(eq|lg|le|lt|ge|gt)_([ui])(32|64)")
+_COMPARE = r"s_cmpk?_(eq|lg|le|lt|ge|gt)_([ui])(32|64)"
 _BRANCHES = {
     "s_cbranch_scc1": ("scc", True), "s_cbranch_scc0": ("scc", False), "s_cbranch_vccnz": ("vcc", True),
     "s_cbranch_vccz": ("vcc", False), "s_cbranch_execnz": ("exec", True), "s_cbranch_execz": ("exec", False),
@@ -222,7 +222,7 @@ def _outside(value: int, ranges: frozenset[tuple[int, Range]], number: int) -> b
 
 
 def _condition(decoded: Decoded) -> Condition | None:
-    match = _COMPARE.fullmatch(decoded.base)
+    match = re.fullmatch(_COMPARE, decoded.base)
     if match is None or len(decoded.operands) != 2:
         return None
     left, right = (_operand(decoded, position) for position in (0, 1))

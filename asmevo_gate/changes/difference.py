@@ -11,7 +11,7 @@ from asmevo_gate.changes.repository import Repository, decode_path
 from asmevo_gate.changes.sides import Entry
 from asmevo_gate.errors import GateError
 
-_HEAD = re.compile(rb":[0-7]{6} [0-7]{6} [0-9a-f]{40,64} [0-9a-f]{40,64} [A-Z][0-9]*")
+_HEAD = rb":[0-7]{6} [0-7]{6} [0-9a-f]{40,64} [0-9a-f]{40,64} [A-Z][0-9]*"
 _RAW = ("--raw", "-z", "--no-abbrev", "--ignore-submodules=none")
 # Above this many candidates git compares no pairs, and a renamed file is an added one.
 _RENAME_LIMIT = "-l2000"
@@ -71,7 +71,7 @@ def _records(out: bytes, fields: int) -> list[tuple[bytes, ...]]:
         raise _unreadable(out[-80:])
     records = list(zip(*(found[start::fields] for start in range(fields)), strict=True))
     for record in records:
-        if not _HEAD.fullmatch(record[0]) or not all(record[1:]):
+        if not re.fullmatch(_HEAD, record[0]) or not all(record[1:]):
             raise _unreadable(record[0])
     return records
 

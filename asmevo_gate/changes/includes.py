@@ -15,7 +15,7 @@ from asmevo_gate.changes.patterns import Patterns
 from asmevo_gate.changes.repository import Repository, decode_path
 from asmevo_gate.changes.sides import Entry, Listing
 
-_DIRECTIVE = re.compile(rb"""(\.include|\.incbin|\#[ \t]*include)[ \t]*["<]([^"<>\n]+)[">]""", re.IGNORECASE)
+_DIRECTIVE = rb"""(?i)(\.include|\.incbin|\#[ \t]*include)[ \t]*["<]([^"<>\n]+)[">]"""
 
 
 def including_files(
@@ -87,7 +87,7 @@ class _Includes:
         entry = self._entries.get(path)
         if entry is None or not entry.is_file:
             return
-        for match in _DIRECTIVE.finditer(self._objects.read(entry.identifier, path)):
+        for match in re.finditer(_DIRECTIVE, self._objects.read(entry.identifier, path)):
             parts = decode_path(match[2]).replace("\\", "/").split("/")
             tail = "/".join(part for part in parts if part not in ("", ".", ".."))
             is_text = match[1].lower() != b".incbin"

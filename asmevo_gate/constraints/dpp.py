@@ -17,9 +17,9 @@ _CONTROLS = (
     "row_share", "row_xmask", "wave_shl", "wave_shr", "wave_rol", "wave_ror", "dpp8",
 )  # fmt: skip
 _CONTROL = re.compile(rf"\b(?P<name>{'|'.join(_CONTROLS)})\b(?:\s*:\s*(?P<value>\[[^\]]*\]|\w+))?")
-_MASK = re.compile(r"\b(?P<name>row_mask|bank_mask)\s*:\s*(?P<value>\w+)")
-_VGPR = re.compile(r"-?\|?(?P<name>v\d+)\|?")
-_WIDE = re.compile(r"_(?:f64|b64|u64|i64)(?:_|$)")
+_MASK = r"\b(?P<name>row_mask|bank_mask)\s*:\s*(?P<value>\w+)"
+_VGPR = r"-?\|?(?P<name>v\d+)\|?"
+_WIDE = r"_(?:f64|b64|u64|i64)(?:_|$)"
 
 
 class DppProblem(msgspec.Struct, frozen=True):
@@ -69,10 +69,10 @@ def _judge(
         yield DppProblem("dpp.value", instruction, f"'{name}:{value}' is out of range", f"'{name}' takes {limits}")
     mnemonic = instruction.statement.name
     wide = [one for one, other in graph.dpp.items() if other.wide]
-    if wide and not control.wide and _WIDE.search(mnemonic) and not mnemonic.startswith("v_cvt"):
+    if wide and not control.wide and re.search(_WIDE, mnemonic) and not mnemonic.startswith("v_cvt"):
         message = f"64-bit DPP instructions have only {', '.join(wide)} on {gpu}"
         yield DppProblem("dpp.wide", instruction, message, "exchange the two halves with 32-bit instructions")
-    for mask in _MASK.finditer(text):
+    for mask in re.finditer(_MASK, text):
         if _number(mask["value"]) == 0:
             message = f"{mask['name']}:0 switches every lane off: the instruction changes nothing"
             yield DppProblem(
@@ -84,7 +84,7 @@ def _replacement(
     instruction: Instruction, name: str, value: int | None, graph: ConstraintGraph
 ) -> tuple[tuple[str, ...], str] | None:
     text = instruction.statement.text
-    masks = {match["name"]: _number(match["value"]) for match in _MASK.finditer(text)}
+    masks = {match["name"]: _number(match["value"]) for match in re.finditer(_MASK, text)}
     for one in graph.dpp_replacements.get(name, ()):
         if one.value is not None and one.value != value:
             continue
@@ -103,7 +103,7 @@ def _replacement(
 def _operands(instruction: Instruction) -> tuple[str, str] | None:
     """Destination and first source, each without modifiers; ``None`` where the source is no VGPR by number."""
     parts = [part.split() for part in instruction.statement.rest.split(",")]
-    sources = [match for part in parts[1:] if part and (match := _VGPR.fullmatch(part[0]))]
+    sources = [match for part in parts[1:] if part and (match := re.fullmatch(_VGPR, part[0]))]
     return (parts[0][0], sources[0]["name"]) if parts[0] and sources else None
 
 

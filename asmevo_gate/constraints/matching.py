@@ -19,7 +19,7 @@ from asmevo_gate.isa.operand_text import evaluate
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.isa.waits import decode_depctr, decode_wait
 
-_HWREG = re.compile(r"hwreg\(\s*(?P<name>\w+)\s*(?:,\s*(?P<offset>\w+)\s*,\s*(?P<size>\w+)\s*)?\)")
+_HWREG = r"hwreg\(\s*(?P<name>\w+)\s*(?:,\s*(?P<offset>\w+)\s*,\s*(?P<size>\w+)\s*)?\)"
 _WILD = re.compile(r"[*?\[]")
 _HWREGS = 64
 """The id of a hardware register has 6 bits (AMDGPUUsage, hwreg)."""
@@ -200,7 +200,7 @@ class Matcher:
     def hwreg(self, decoded: Decoded) -> tuple[int, int, int] | None:
         """Id, offset and size of the hardware register operand."""
         for operand in decoded.operands:
-            match = _HWREG.search(operand.text)
+            match = re.search(_HWREG, operand.text)
             if match:
                 name = match["name"]
                 number = self.graph.hwregs.get(name)

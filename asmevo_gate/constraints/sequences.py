@@ -15,7 +15,7 @@ from asmevo_gate.isa import registers
 from asmevo_gate.isa.registers import set_name
 from asmevo_gate.program.model import Function, Instruction
 
-_RANGE = re.compile(r"^(?P<bank>v|a|s)(?:\[(?P<first>[0-9]{1,9}):(?P<last>[0-9]{1,9})\]|(?P<one>[0-9]{1,9}))$")
+_RANGE = r"^(?P<bank>v|a|s)(?:\[(?P<first>[0-9]{1,9}):(?P<last>[0-9]{1,9})\]|(?P<one>[0-9]{1,9}))$"
 _BANKS = {"v": registers.VGPR, "a": registers.AGPR, "s": registers.SGPR}
 
 
@@ -95,7 +95,7 @@ def _reserved(view: FunctionView, name: str, rule: HouseRule) -> Iterator[HouseV
 
 
 def _register_set(text: str) -> int:
-    match = _RANGE.match(text.replace(" ", ""))
+    match = re.match(_RANGE, text.replace(" ", ""))
     if not match:
         raise UsageError(f"'{text}' is no register range", "write it as v[240:255] or s7")
     bank = _BANKS[match["bank"]]

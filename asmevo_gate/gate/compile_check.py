@@ -82,13 +82,13 @@ def assembly_findings(
     )
 
 
-_LEFT_OVER = re.compile(r"\s*\.(?:amdhsa_|end_amdhsa_kernel|end_amd_kernel_code_t)")
+_LEFT_OVER = r"\s*\.(?:amdhsa_|end_amdhsa_kernel|end_amd_kernel_code_t)"
 """Lines of a kernel descriptor: behind an error in it LLVM has left the descriptor, and knows none of them."""
 
 
 def _is_left_over(lines: list[str], message: AssemblyMessage) -> bool:
     inside = 0 < message.line <= len(lines)
-    return inside and message.text == "unknown directive" and bool(_LEFT_OVER.match(lines[message.line - 1]))
+    return inside and message.text == "unknown directive" and bool(re.match(_LEFT_OVER, lines[message.line - 1]))
 
 
 def _finding(

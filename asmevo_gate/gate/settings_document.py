@@ -193,7 +193,7 @@ def _toml_table(file: str, text: str) -> Value | None:
     # The standard library's parser is younger than Python 3.10; tomli is the same one.
     tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     # The parser's time grows with the square of the parts of a key.
-    if deep := _DEEP_KEY.search(text):
+    if deep := re.search(_DEEP_KEY, text):
         place = text.count("\n", 0, deep.start()) + 1
         raise LimitError(f"keys are limited to {MAX_DEPTH} parts", "make the file simpler", file, place)
     try:
@@ -228,7 +228,7 @@ _KEY = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
 _DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
 
 
-_DEEP_KEY = re.compile(rf"^[ \t]*\[{{0,2}}[ \t]*(?:{_KEY}[ \t]*\.[ \t]*){{{MAX_DEPTH}}}", re.MULTILINE)
+_DEEP_KEY = rf"(?m)^[ \t]*\[{{0,2}}[ \t]*(?:{_KEY}[ \t]*\.[ \t]*){{{MAX_DEPTH}}}"
 
 
 def _toml_lines(text: str) -> dict[tuple[str, ...], int]:

@@ -11,7 +11,7 @@ from asmevo_gate.errors import UsageError
 from asmevo_gate.gate.result import Shard
 
 MOST_SHARDS = 1_000
-_SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")
+_SHARD = r"(\d{1,6})/(\d{1,6})"
 
 
 def parse_shard(text: str) -> Shard:
@@ -20,7 +20,7 @@ def parse_shard(text: str) -> Shard:
     Raises:
         UsageError: it has another form, or is no part of that many.
     """
-    match = _SHARD.fullmatch(text.strip())
+    match = re.fullmatch(_SHARD, text.strip())
     if match and 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
         return Shard(int(match[1]), int(match[2]))
     raise UsageError(f"'{text}' names no part of a run", f"write --shard 3/8: part 3 of 8, of at most {MOST_SHARDS}")

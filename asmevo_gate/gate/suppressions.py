@@ -9,7 +9,7 @@ import msgspec
 
 from asmevo_gate.gate.result import Finding
 
-_COMMENT = re.compile(r"(?:;|//|#|/\*)\s*asmevo:\s*ignore(?:\[(?P<rules>[^\]]*)\])?(?P<reason>[^\n]*)")
+_COMMENT = r"(?:;|//|#|/\*)\s*asmevo:\s*ignore(?:\[(?P<rules>[^\]]*)\])?(?P<reason>[^\n]*)"
 _HINT = "write: ; asmevo: ignore[rule.id] why this is right"
 
 
@@ -27,7 +27,7 @@ def read_suppressions(text: str) -> tuple[Suppression, ...]:
         return ()
     found = []
     for number, line in enumerate(text.splitlines(), 1):
-        match = _COMMENT.search(line)
+        match = re.search(_COMMENT, line)
         if match:
             rules = tuple(rule.strip() for rule in (match["rules"] or "").split(",") if rule.strip())
             found.append(Suppression(number, rules, match["reason"].removesuffix("*/").strip()))

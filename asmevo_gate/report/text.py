@@ -45,9 +45,9 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~$&]|:(?=//|[\w+\-]+:)|(?<=www)\.|^[#+\-=]|(?<=^\d)[.)])", re.IGNORECASE)
-_ORDERED = re.compile(r"^(\d{2,9})([.)])")
-_REFERENCE = re.compile(r"([@#!~%&$])(?=\w)")
+_MARKDOWN = r"(?i)([\\`*_{}\[\]<>|~$&]|:(?=//|[\w+\-]+:)|(?<=www)\.|^[#+\-=]|(?<=^\d)[.)])"
+_ORDERED = r"^(\d{2,9})([.)])"
+_REFERENCE = r"([@#!~%&$])(?=\w)"
 
 
 def markdown_text(text: str) -> str:
@@ -57,8 +57,8 @@ def markdown_text(text: str) -> str:
     GitLab and GitHub look for mentions and references (``@name``, ``#12``, ``!12``) after Markdown is
     rendered, where an escape no longer helps: a zero-width space parts the sign from the name.
     """
-    parted = _REFERENCE.sub("\\1\u200b", one_line(text))
-    return _ORDERED.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\1", parted))
+    parted = re.sub(_REFERENCE, "\\1\u200b", one_line(text))
+    return re.sub(_ORDERED, r"\1\\\2", re.sub(_MARKDOWN, r"\\\1", parted))
 
 
 def markdown_code(text: str, in_table: bool = False) -> str:

@@ -11,7 +11,7 @@ from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.kernel_examples import kernel_text
 from asmevo_gate.rules.rule import Example, Rule, Severity, Violation
 
-_SMALL = re.compile(r"_[ui](?:8|16)$")
+_SMALL = r"_[ui](?:8|16)$"
 _KERNARG = "kernarg segment address"
 
 
@@ -47,7 +47,7 @@ class SmemAlign(Rule):
         """Each access with such an offset."""
         for instruction, decoded in facts.kernel.where(lambda decoded: decoded.of(Op.SMEM)):
             offset = _offset(decoded)
-            if offset is None or offset % 4 == 0 or _SMALL.search(decoded.base):
+            if offset is None or offset % 4 == 0 or re.search(_SMALL, decoded.base):
                 continue
             values = facts.known.get(instruction.index)
             at = address(decoded, values) if values is not None else None

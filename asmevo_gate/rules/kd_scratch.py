@@ -17,7 +17,7 @@ from asmevo_gate.rules.rule import Example, Rule, Severity, Violation
 
 _FLAT_SCRATCH = bits(SPECIAL[PAIRS["flat_scratch"]], 2)
 _BUFFER = "private segment buffer"
-_NARROW = re.compile(r"_(?:[us]?byte|[us]?short|[bui](?:8|16)|d16_[a-z]*(?:8|16))(?:_|$)")
+_NARROW = r"_(?:[us]?byte|[us]?short|[bui](?:8|16)|d16_[a-z]*(?:8|16))(?:_|$)"
 _STORE = "  scratch_store_dword off, v0, off offset:{}\n"
 _SIZE = "  .amdhsa_private_segment_fixed_size {}\n"
 _ON = "  .amdhsa_enable_private_segment 1\n"
@@ -155,7 +155,7 @@ def _end(facts: KernelFacts, instruction: Instruction, decoded: Decoded) -> int 
         if value is None or value.constant is None or value.constant >> 31:
             return None
         total += value.constant
-    width = 1 if _NARROW.search(decoded.base) else 4 * max(data.length, 1)
+    width = 1 if re.search(_NARROW, decoded.base) else 4 * max(data.length, 1)
     return total + width if total >= 0 else None
 
 

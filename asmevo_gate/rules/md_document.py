@@ -39,7 +39,7 @@ _VALUES = {
 }  # fmt: skip
 """Values that LLVM's V3::MetadataVerifier::verifyKernelArgs accepts."""
 
-_LINE = re.compile(r"line (\d+): ")
+_LINE = r"line (\d+): "
 
 
 def _document(kernel: str, head: str = "amdhsa.version: [ 1, 2 ]\n") -> str:
@@ -122,7 +122,7 @@ def _problems(metadata: Metadata) -> Iterator[_Problem]:
     assert metadata.opening is not None
     first = metadata.opening.place.line
     for problem in metadata.problems:
-        match = _LINE.match(problem)
+        match = re.match(_LINE, problem)
         text = problem[match.end() :] if match else problem
         yield int(match[1]) if match else first, text, "warning" if "second" in text else None
     if metadata.problems:

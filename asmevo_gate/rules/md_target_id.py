@@ -10,8 +10,8 @@ from asmevo_gate.rules.facts import FileFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 from asmevo_gate.source.statement import Statement
 
-_OLD_FEATURE = re.compile(r"([+-])(sram-?ecc|xnack)(?![+-])")
-_PROCESSOR = re.compile(r"gfx[0-9a-f]+")
+_OLD_FEATURE = r"([+-])(sram-?ecc|xnack)(?![+-])"
+_PROCESSOR = r"gfx[0-9a-f]+"
 
 
 class TargetId(Rule):
@@ -64,8 +64,8 @@ class TargetId(Rule):
         metadata = program.metadata
         if metadata is None or metadata.target is None or metadata.opening is None:
             return
-        named = _PROCESSOR.search(metadata.target)
-        if named and directive is not None and named[0] not in _PROCESSOR.findall(directive.rest):
+        named = re.search(_PROCESSOR, metadata.target)
+        if named and directive is not None and named[0] not in re.findall(_PROCESSOR, directive.rest):
             yield Violation(
                 place=metadata.opening.place,
                 message=f"the metadata is for {named[0]}, but .amdgcn_target is {directive.rest}",
@@ -76,11 +76,11 @@ class TargetId(Rule):
 
 def _directive_violations(directive: Statement) -> Iterable[Violation]:
     text = directive.rest.strip().strip('"')
-    named = _PROCESSOR.search(text)
+    named = re.search(_PROCESSOR, text)
     if named is None:
         return
     modern = obsolete_name(named[0])
-    features = _OLD_FEATURE.findall(text[named.end() :])
+    features = re.findall(_OLD_FEATURE, text[named.end() :])
     if modern is None and not features:
         return
     name = modern or named[0]

@@ -30,10 +30,10 @@ ASSEMBLERS = ("clang", "llvm-mc")
 _NEW_TARGET = re.compile(r"^([ \t]*)\.amdgcn_target[ \t]+\"amdgpu[^\"\n]*\"", re.M)
 _TARGET_FEATURES = re.compile(r"^[ \t]*\.amdgcn_target[ \t]+\"[^\"\n]*-(gfx[0-9a-f]+)((?::\w+[+-])*)\"", re.M)
 _READS_FILES = re.compile(r"\.inc(?:lude|bin)\b", re.IGNORECASE)
-_BOOLEAN_NAME = re.compile(r"(\.name:[ \t]*)(['\"]?)(n|y|no|yes|on|off)(\2)(?=[ \t]*(?:$|[,}]))", re.M | re.IGNORECASE)
-_MESSAGE = re.compile(
-    r"^(?P<file>[^\n:]*(?::[\\/][^\n:]*)?):(?P<line>\d+):(?P<column>\d+): (?P<kind>error|warning|note): (?P<text>.*)$",
-    re.M,
+_BOOLEAN_NAME = r"(?im)(\.name:[ \t]*)(['\"]?)(n|y|no|yes|on|off)(\2)(?=[ \t]*(?:$|[,}]))"
+_MESSAGE = (
+    r"(?m)^(?P<file>[^\n:]*(?::[\\/][^\n:]*)?):(?P<line>\d+):(?P<column>\d+): "
+    r"(?P<kind>error|warning|note): (?P<text>.*)$"
 )
 _IGNORED_TARGET = "is not a recognized processor"
 """What LLVM says before it assembles for another processor than the one asked for."""
@@ -226,13 +226,15 @@ def replace_features(target: Target, features: dict[str, str]) -> Target:
 def _rename_boolean_names(text: str) -> str:
     """Arguments called ``n``, ``y`` ... renamed: assemblers up to ROCm 7.2 read such a name as a YAML 1.1 boolean,
     quoted or not, and reject the metadata. Only the size of the object's note changes."""
-    return _BOOLEAN_NAME.sub(r"\1\2\3_\4", text)
+    return re.sub(_BOOLEAN_NAME, r"\1\2\3_\4", text)
 
 
 def parse_messages(errors: str) -> tuple[AssemblyMessage, ...]:
     """The messages of clang or llvm-mc, each error with the notes that follow it."""
+    if not errors:
+        return ()
     found: list[AssemblyMessage] = []
-    for match in _MESSAGE.finditer(errors):
+    for match in re.finditer(_MESSAGE, errors):
         line, column = int(match["line"]), int(match["column"])
         in_file = match["file"] in _STANDARD_INPUT
         if match["kind"] != "note":
