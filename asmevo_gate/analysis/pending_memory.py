@@ -4,8 +4,9 @@ early."""
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from asmevo_gate.analysis.counters import CounterModel, Effect, counter_model
 from asmevo_gate.analysis.function_effects import function_effects
@@ -21,8 +22,7 @@ WORK_LIMIT = 50_000_000
 """Largest number of steps (instructions walked plus events merged) for one function."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(msgspec.Struct, frozen=True):
     """An event that may be in flight.
 
     ``count`` is the largest wait count of ``counter`` that surely ends it. ``only_zero``: the counter ends it
@@ -38,8 +38,7 @@ class Pending:
     locked: int
 
 
-@dataclass(frozen=True, slots=True)
-class WaitExplanation:
+class WaitExplanation(msgspec.Struct, frozen=True):
     """What one wait instruction really waits for.
 
     ``limits`` are its counters with their counts. ``completed`` were possibly in flight before and surely are

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.analysis.counters import Effect
 from asmevo_gate.analysis.pending_memory import PendingMemory
@@ -17,8 +18,7 @@ _STEPS_PER_INSTRUCTION = 40
 """Work limit, in steps per instruction of the function: what is not looked at gets no advice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slack:
+class Slack(msgspec.Struct, frozen=True):
     """A wait for ``counter`` at ``wait`` that may be weaker.
 
     ``count`` is what it waits for, ``enough`` the largest count that gives the same results on all paths, ``None`` when

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
+
+import msgspec
 
 from asmevo_gate.analysis.lds_overwrites import lds_overwrites
 from asmevo_gate.analysis.pending_memory import PendingMemory
@@ -18,8 +19,7 @@ _WHOLE_COUNTER = ("tensorcnt", "asynccnt")
 """Counters with one rule, as nothing but LDS data hangs on them."""
 
 
-@dataclass(frozen=True, slots=True)
-class WaitViolation:
+class WaitViolation(msgspec.Struct, frozen=True):
     """One access that comes before a memory operation has ended.
 
     ``access``: ``raw``, ``waw``, ``war``, ``ldsdma``, ``barrier``, ``sendmsg``. ``required`` is the largest

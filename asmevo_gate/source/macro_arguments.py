@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from asmevo_gate.source.expressions import parse_expression
 from asmevo_gate.source.lines import NAME
@@ -27,8 +28,7 @@ class Argument(NamedTuple):
     tokens: int
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """A parameter of a macro; ``default`` is ``None`` when there is none."""
 
     name: str

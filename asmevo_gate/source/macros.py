@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from asmevo_gate.source.lines import NAME
 from asmevo_gate.source.macro_arguments import Argument, MacroError, Parameter, parse_argument
@@ -30,20 +31,18 @@ class Body:
         return place
 
 
-@dataclass
-class Macro:
+class Macro(msgspec.Struct):
     """A macro. ``uses`` counts its expansions so far (``\\+``)."""
 
     name: str
     parameters: tuple[Parameter, ...]
     body: Body
     uses: int = 0
-    local_lines: dict[int, tuple[str, ...]] = field(init=False)
+    local_lines: dict[int, tuple[str, ...]] = {}
     """``LOCAL a, b`` of ``.altmacro`` mode: line of the body -> names."""
-    _templates: dict[bool, list[list[str | int]]] = field(default_factory=dict)
+    _templates: dict[bool, list[list[str | int]]] = {}
 
     def __post_init__(self) -> None:
-        self.local_lines = {}
         for index, line in enumerate(self.body.lines):
             if match := _LOCAL.fullmatch(line):
                 self.local_lines[index] = tuple(re.split(r"[\s,]+", match[1].strip()))

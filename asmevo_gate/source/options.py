@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 
-@dataclass(frozen=True)
-class SourceLimits:
+class SourceLimits(msgspec.Struct, frozen=True):
     """Bounds on one file; passing one raises :class:`asmevo_gate.errors.LimitError` that names it."""
 
     text_characters: int = 32 * 1024 * 1024
@@ -32,8 +32,7 @@ class SourceLimits:
     """Problems reported for one file; expansion stops there."""
 
 
-@dataclass(frozen=True)
-class SourceOptions:
+class SourceOptions(msgspec.Struct, frozen=True):
     """How to evaluate a file.
 
     ``defines`` are the symbols of ``-D`` / ``-Wa,-defsym``. ``predefined`` are the symbols that the assembler defines
@@ -43,9 +42,9 @@ class SourceOptions:
     or ``None`` where there is no such file; without it files are read from the disk below ``root``.
     """
 
-    defines: Mapping[str, int] = field(default_factory=dict)
-    predefined: Mapping[str, int] = field(default_factory=dict)
+    defines: Mapping[str, int] = {}
+    predefined: Mapping[str, int] = {}
     include_paths: tuple[str, ...] = ()
     root: str | None = None
     read: Callable[[str], str | None] | None = None
-    limits: SourceLimits = field(default_factory=SourceLimits)
+    limits: SourceLimits = SourceLimits()

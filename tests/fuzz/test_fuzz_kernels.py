@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,7 +18,9 @@ from asmevo_gate.source.options import SourceLimits, SourceOptions
 from tests.fuzz.mutation import damaged_text
 from tests.program.code_objects import KERNEL
 
-_OPTIONS = SourceOptions(limits=replace(SourceLimits(), statements=5_000, expanded_characters=500_000, seconds=10))
+_OPTIONS = SourceOptions(
+    limits=msgspec.structs.replace(SourceLimits(), statements=5_000, expanded_characters=500_000, seconds=10)
+)
 _TARGETS = ("gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200")
 _LINES = (
     *("s_branch k", "s_cbranch_execz done", "s_setpc_b64 s[30:31]", "s_swappc_b64 s[30:31], s[4:5]", "s_endpgm"),

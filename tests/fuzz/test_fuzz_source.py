@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +11,9 @@ from asmevo_gate.source.options import SourceLimits, SourceOptions
 from asmevo_gate.source.parser import parse_source
 from asmevo_gate.source.statement import Kind
 
-OPTIONS = SourceOptions(limits=replace(SourceLimits(), statements=5_000, expanded_characters=500_000, seconds=10))
+OPTIONS = SourceOptions(
+    limits=msgspec.structs.replace(SourceLimits(), statements=5_000, expanded_characters=500_000, seconds=10)
+)
 
 _WORDS = st.sampled_from(
     [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from asmevo_gate.errors import LimitError
@@ -74,7 +74,7 @@ def test_includes_that_double_stop_at_the_limit(repository: Path) -> None:
         text = f'.include "level{level + 1}.inc"\n' * 2
         (repository / "kernels" / f"level{level}.inc").write_text(text)
     (repository / "kernels" / "level40.inc").write_text("x = 1\n" * 1000)
-    limits = replace(SourceLimits(), statements=20_000)
+    limits = msgspec.structs.replace(SourceLimits(), statements=20_000)
     with pytest.raises(LimitError, match="limit statements"):
         parse_source("kernels/k.s", '.include "level0.inc"\n', SourceOptions(root=str(repository), limits=limits))
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from asmevo_gate.errors import LimitError
 from asmevo_gate.source.options import SourceLimits, SourceOptions
 from asmevo_gate.source.parser import parse_source
 
-SMALL = SourceOptions(limits=replace(SourceLimits(), statements=20_000, expanded_characters=200_000))
+SMALL = SourceOptions(limits=msgspec.structs.replace(SourceLimits(), statements=20_000, expanded_characters=200_000))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_file_of_100_megabytes_is_refused_at_once() -> None:
 
 
 def test_time_is_limited() -> None:
-    options = SourceOptions(limits=replace(SourceLimits(), seconds=0.05))
+    options = SourceOptions(limits=msgspec.structs.replace(SourceLimits(), seconds=0.05))
     with pytest.raises(LimitError, match="limit seconds"):
         parse_source("slow.s", ".rept 1000000\n.rept 100\ns_nop 0\n.endr\n.endr\n", options)
 
