@@ -146,14 +146,15 @@ class Isa:
                 expected = [expected[0], _with_packed_coordinates(expected[1]), *expected[2:]]
         implicit_writes, implicit_reads = self._implicit[row.implicit]
         reads, writes, keeps = implicit_reads, implicit_writes, 0
+        every_lane = bool(modifiers) and _writes_every_lane(modifiers)
+        a_part = bool(modifiers) and _keeps_a_part(modifiers, key.count)
         operands: list[Operand] = []
         wave_size = self.wave_size
         for operand, kinds, (letter, role) in zip(tokens.operands, expected, roles_of(row.roles), strict=True):
-            if modifiers and role & Role.WRITE:
-                if letter == "O" and _writes_every_lane(modifiers):
-                    role &= ~Role.KEEP
-                if not operands and _keeps_a_part(modifiers, key.count):
-                    role |= Role.KEEP
+            if every_lane and letter == "O":
+                role &= ~Role.KEEP
+            if a_part and role & Role.WRITE and not operands:
+                role |= Role.KEEP
             one = placed(operand, kinds, letter, role, wave_size)
             if one.refusal:
                 return NotDecoded(text, tokens.mnemonic, *one.refusal)

@@ -47,12 +47,12 @@ def build_blocks(
     successors: list[tuple[int, ...]] = []
     leaves: list[str] = []
     falls_off: list[bool] = []
-    for end in ends:
+    for number, end in enumerate(ends):
         targets, falls_through, reason = _edges(instructions, end - 1, labels, long_branches)
         reached = [block_at[index] for index in targets if index < count]
-        runs_off = any(index >= count for index in targets) or (falls_through and end == count)
+        runs_off = max(targets, default=0) >= count or (falls_through and end == count)
         if falls_through and end < count:
-            reached.append(block_at[end])
+            reached.append(number + 1)
         successors.append(tuple(dict.fromkeys(reached)))
         leaves.append(reason)
         falls_off.append(runs_off)

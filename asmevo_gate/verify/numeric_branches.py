@@ -27,7 +27,8 @@ _ANY_BRANCH = re.compile(r"s_(?:c?branch\w*|call_b64|subvector_loop_\w+)\b")
 
 def has_numeric_branches(source: Source) -> bool:
     """Whether an instruction branches by a number."""
-    texts = {one.text for one in source.statements if one.kind is Kind.INSTRUCTION}
+    instruction = Kind.INSTRUCTION
+    texts = {one.text for one in source.statements if one.kind is instruction}
     return any(map(_BRANCH.match, texts))
 
 
