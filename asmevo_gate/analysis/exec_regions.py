@@ -57,9 +57,8 @@ def _saves(decoded: Decoded) -> bool:
 
 def lane_saves(function: Function) -> Iterator[Instruction]:
     """Every instruction that saves EXEC and narrows it."""
-    for instruction in function.instructions:
-        if instruction.decoded is not None and _saves(instruction.decoded):
-            yield instruction
+    for instruction, _ in function.where(_saves, among=Op.SALU):
+        yield instruction
 
 
 def straight_on(function: Function, after: Instruction) -> Iterator[Instruction]:

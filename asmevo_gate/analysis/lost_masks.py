@@ -36,7 +36,7 @@ class LostMask(msgspec.Struct, frozen=True):
 
 def lost_masks(function: Function) -> Iterator[LostMask]:
     """Every such restore, in program order, with the first overwrite."""
-    for restore, decoded in function.where(lambda one: bool(one.writes & EXEC) and bool(_RESTORES.fullmatch(one.base))):
+    for restore, decoded in function.where(_restores, among=Op.SALU):
         for operand in decoded.operands[1:]:
             saved = operand.mask
             if not operand.length or saved & EXEC:
@@ -47,6 +47,10 @@ def lost_masks(function: Function) -> Iterator[LostMask]:
                 if save is not None and (save in writers or saved & ~(overwrite.decoded or decoded).writes):
                     yield LostMask(save, overwrite, restore, saved)
                     break
+
+
+def _restores(decoded: Decoded) -> bool:
+    return bool(decoded.writes & EXEC) and _RESTORES.fullmatch(decoded.base) is not None
 
 
 def _overwritten_save(function: Function, overwrite: Instruction, saved: int) -> Instruction | None:

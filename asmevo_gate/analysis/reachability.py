@@ -81,7 +81,7 @@ def unreachable_runs(function: Function) -> list[tuple[Block, ...]]:
 
 def subroutines_of_computed_calls(function: Function) -> list[tuple[Block, ...]]:
     """Unreachable runs that return, where reachable code calls through registers: what those calls may go to."""
-    if not function.has(lambda decoded: decoded.of(Op.CALL)):
+    if not function.of(Op.CALL):
         return []
     reachable = reachable_blocks(function)
     calls = any(

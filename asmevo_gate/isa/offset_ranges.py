@@ -30,14 +30,20 @@ _KINDS = (
     (Op.GLOBAL, "global"),
     (Op.FLAT, "flat"),
 )
+_ADDRESSED = Op.BUFFER | Op.DS | Op.SCRATCH | Op.GLOBAL | Op.FLAT
 
 
 def offset_range(decoded: Decoded, modifier: str, target: Target) -> tuple[int, int] | None:
     """The least and the greatest value of ``offset``, ``offset0`` or ``offset1`` of an instruction; ``None`` when the
     instruction has no such field or the GPU is not in the data."""
-    kind = next((name for classes, name in _KINDS if decoded.of(classes)), None)
+    return _range(decoded.classes & _ADDRESSED, modifier, target.table)
+
+
+@cache
+def _range(classes: int, modifier: str, table: str) -> tuple[int, int] | None:
+    kind = next((name for bits, name in _KINDS if classes & bits), None)
     if kind == "ds" and modifier != "offset":
         kind = "ds_pair"
     elif modifier != "offset":
         return None
-    return _ranges().get(target.table, {}).get(kind or "")
+    return _ranges().get(table, {}).get(kind or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from asmevo_gate.isa.instruction import Decoded, NotDecoded
+from asmevo_gate.isa.instruction import Decoded, NotDecoded, Operand
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.program.descriptor import Descriptor
 from asmevo_gate.program.metadata import KernelMetadata, Metadata
@@ -105,23 +105,72 @@ class Function(msgspec.Struct, frozen=True, dict=True):
         depends on the text alone is found by asking each text once."""
         return spellings_of(self.instructions)
 
-    def judged(self, judge: Callable[[Decoded], T | None]) -> list[tuple[Instruction, T]]:
+    @cached_property
+    def _by_classes(self) -> dict[int, list[Spelling]]:
+        """The understood texts by their class bits, of which a kernel has few."""
+        found: dict[int, list[Spelling]] = {}
+        for one in self.spellings:
+            if one.decoded is not None:
+                found.setdefault(one.decoded.classes, []).append(one)
+        return found
+
+    def _among(self, classes: int) -> Iterator[tuple[Decoded, list[int]]]:
+        """The understood meanings in at least one of the classes, or all of them for 0, with their places."""
+        groups = [one for bits, one in self._by_classes.items() if bits & classes] if classes else [self.spellings]
+        for spellings in groups:
+            for _, decoded, indices in spellings:
+                if decoded is not None:
+                    yield decoded, indices
+
+    def judged(self, judge: Callable[[Decoded], T | None], among: int = 0) -> list[tuple[Instruction, T]]:
         """The understood instructions for whose meaning ``judge`` gives something that is true, with what it gives, in
-        program order."""
+        program order. Only those in at least one of the classes ``among`` are judged, where it is given."""
         found: list[tuple[int, T]] = []
-        for _, decoded, indices in self.spellings:
-            if decoded is not None and (judgement := judge(decoded)):
+        for decoded, indices in self._among(among):
+            if judgement := judge(decoded):
                 found += [(index, judgement) for index in indices]
         found.sort(key=itemgetter(0))
         return [(self.instructions[index], judgement) for index, judgement in found]
 
-    def where(self, holds: Callable[[Decoded], object]) -> list[tuple[Instruction, Decoded]]:
-        """The understood instructions for whose meaning ``holds`` is true, in program order."""
-        return self.judged(lambda decoded: decoded if holds(decoded) else None)
+    def where(self, holds: Callable[[Decoded], object], among: int = 0) -> list[tuple[Instruction, Decoded]]:
+        """The understood instructions for whose meaning ``holds`` is true, in program order; ``among`` as for
+        :meth:`judged`."""
+        return self.judged(lambda decoded: decoded if holds(decoded) else None, among)
 
-    def has(self, holds: Callable[[Decoded], object]) -> bool:
-        """True when ``holds`` is true for the meaning of an understood instruction."""
-        return any(one.decoded is not None and holds(one.decoded) for one in self.spellings)
+    def of(self, classes: int) -> list[tuple[Instruction, Decoded]]:
+        """The understood instructions in at least one of the classes, in program order."""
+        return self.judged(lambda decoded: decoded, classes)
+
+    def has(self, holds: Callable[[Decoded], object], among: int = 0) -> bool:
+        """True when ``holds`` is true for the meaning of an understood instruction; ``among`` as for :meth:`judged`."""
+        return any(holds(decoded) for decoded, _ in self._among(among))
+
+    @cached_property
+    def mnemonics(self) -> frozenset[str]:
+        """The base mnemonics of the understood instructions."""
+        return frozenset(one.decoded.base for one in self.spellings if one.decoded is not None)
+
+    def named(self, mnemonics: frozenset[str]) -> list[tuple[Instruction, Decoded]]:
+        """The understood instructions with one of the base mnemonics, in program order."""
+        if self.mnemonics.isdisjoint(mnemonics):
+            return []
+        return self.where(lambda decoded: decoded.base in mnemonics)
+
+    @cached_property
+    def operands(self) -> tuple[Operand, ...]:
+        """The operands of the understood instructions, most of them once: what must hold for each operand alone is
+        asked of few."""
+        understood = (one.decoded for one in self.spellings if one.decoded is not None)
+        return tuple({id(operand): operand for decoded in understood for operand in decoded.operands}.values())
+
+    @cached_property
+    def uses(self) -> Uses:
+        """What the understood instructions read and write together."""
+        reads = writes = 0
+        for decoded, _ in self._among(0):
+            reads |= decoded.reads
+            writes |= decoded.writes
+        return Uses(reads, writes)
 
     @cached_property
     def not_understood(self) -> tuple[Instruction, ...]:

@@ -44,7 +44,8 @@ class TrapRegisters(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """The first write of each register."""
         kernel = facts.kernel
-        found = kernel.where(_is_for_handlers) if kernel.is_kernel else []
+        touched = kernel.uses.writes & _HANDLER or not kernel.mnemonics.isdisjoint(_RETURNS)
+        found = kernel.where(_is_for_handlers) if kernel.is_kernel and touched else []
         if not found or any(one.statement.name in _HALTS for one in kernel.instructions):
             return
         reported = 0

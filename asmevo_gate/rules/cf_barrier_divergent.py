@@ -79,7 +79,7 @@ class BarrierDivergent(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Barriers that a divergent branch controls."""
         kernel = facts.kernel
-        barriers = [one for one, _ in kernel.where(lambda decoded: decoded.of(Op.BARRIER))]
+        barriers = [one for one, _ in kernel.of(Op.BARRIER)]
         if not barriers or facts.resources.waves_per_work_group == 1:
             return
         divergent = {branch.index: branch for branch in divergent_branches(kernel)}

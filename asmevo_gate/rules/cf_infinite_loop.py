@@ -15,6 +15,7 @@ from asmevo_gate.rules.rule import Example, Rule, Violation
 
 _STOPS = frozenset(("s_sethalt", "s_trap", "s_sendmsghalt", "s_rfe_b64"))
 """Instructions that hand the wave to somebody else: a loop around one of them is a way to stop."""
+_MESSAGE = frozenset(("s_sendmsg",))
 
 
 class InfiniteLoop(Rule):
@@ -71,7 +72,7 @@ class InfiniteLoop(Rule):
         if endless:
             last = kernel.instructions[kernel.blocks[endless[-1]].end - 1]
             yield _violation(last, "no path leads from here to s_endpgm: the wave never ends", "give the loop an exit")
-        by_itself = EXEC if kernel.has(_is_answered_in_exec) else 0
+        by_itself = EXEC if any(_is_answered_in_exec(decoded) for _, decoded in kernel.named(_MESSAGE)) else 0
         for loop in natural_loops(kernel.blocks):
             if loop.header not in endless:
                 yield from _unchanged(kernel, loop, open_ends, by_itself)
@@ -90,7 +91,7 @@ def _violation(instruction: Instruction, message: str, repair: str, warning: boo
 def _open_ends(kernel: Function) -> set[int]:
     """Blocks in which the wave may leave the function or be stopped."""
     found = {block.number for block in kernel.blocks if block.leaves or block.falls_off}
-    stops = [one for one, _ in kernel.where(lambda decoded: decoded.is_call or decoded.base in _STOPS)]
+    stops = [one for one, _ in (*kernel.of(Op.CALL), *kernel.named(_STOPS))]
     firsts = [block.first for block in kernel.blocks]
     return found | {bisect_right(firsts, one.index) - 1 for one in (*stops, *kernel.not_understood)}
 
@@ -113,14 +114,15 @@ def _unchanged(kernel: Function, loop: Loop, open_ends: set[int], by_itself: int
     if not open_ends.isdisjoint(loop.blocks):
         return
     blocks = [kernel.blocks[number] for number in sorted(loop.blocks)]
-    written = by_itself
-    for block in blocks:
-        written |= kernel.uses_of_blocks[block.number].writes
-    exits = [block for block in blocks if any(number not in loop.blocks for number in block.successors)]
-    comparisons = [_comparison(kernel, block) for block in exits]
-    if not exits or any(
-        one is None or (one.reads & ~one.implicit_writes) & written or one.of(Op.SMEM) for one in comparisons
-    ):
+    exits = [block for block in blocks if not loop.blocks.issuperset(block.successors)]
+    compared = 0
+    for block in exits:
+        comparison = _comparison(kernel, block)
+        if comparison is None or comparison.of(Op.SMEM):
+            return
+        compared |= comparison.reads & ~comparison.implicit_writes
+    changes = compared & by_itself or any(kernel.uses_of_blocks[block.number].writes & compared for block in blocks)
+    if not exits or changes:
         return
     branch = kernel.instructions[exits[-1].end - 1]
     yield _violation(
@@ -149,4 +151,4 @@ def _comparison(kernel: Function, block: Block) -> Decoded | None:
 
 def _is_answered_in_exec(decoded: Decoded) -> bool:
     """True for the message whose answer the hardware writes to EXEC some time later."""
-    return decoded.base == "s_sendmsg" and "MSG_GET_DOORBELL" in decoded.operands[0].text
+    return "MSG_GET_DOORBELL" in decoded.operands[0].text

@@ -65,7 +65,7 @@ class SplitBarrier(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Halves without the other one, barrier by barrier."""
         kernel = facts.kernel
-        halves = [one for one, decoded in kernel.where(lambda decoded: decoded.base in _SIGNALS | _WAITS)]
+        halves = [one for one, decoded in kernel.named(_SIGNALS | _WAITS)]
         if not halves or not kernel.is_kernel:
             return
         single = facts.resources.waves_per_work_group == 1

@@ -50,7 +50,7 @@ class BranchRange(Rule):
         kernel = facts.kernel
         if len(kernel.instructions) < _REACH // 4:
             return
-        for instruction, decoded in kernel.where(lambda decoded: decoded.of(Op.BRANCH) and decoded.operands):
+        for instruction, decoded in kernel.where(lambda decoded: decoded.operands, among=Op.BRANCH):
             target = kernel.labels.get(decoded.operands[-1].text)
             if target is None:
                 continue

@@ -52,7 +52,7 @@ class OffsetRange(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Each offset that does not fit."""
         target = facts.kernel.target
-        for instruction, faults in facts.kernel.judged(lambda decoded: list(_faults(decoded, target))):
+        for instruction, faults in facts.kernel.judged(lambda decoded: list(_faults(decoded, target)), VMEM | Op.DS):
             for message in faults:
                 yield Violation(
                     place=instruction.statement.place,
@@ -64,12 +64,11 @@ class OffsetRange(Rule):
 
 def _faults(decoded: Decoded, target: Target) -> Iterator[str]:
     """What is wrong with each offset that does not fit."""
-    if not decoded.of(VMEM | Op.DS):
-        return
     for modifier in _MODIFIERS:
         text = decoded.modifiers.get(modifier)
-        limits = offset_range(decoded, modifier, target) if text else None
-        value = _number(text or "")
+        if not text:
+            continue
+        limits, value = offset_range(decoded, modifier, target), _number(text)
         if limits is None or value is None or limits[0] <= value <= limits[1]:
             continue
         lost = value & limits[1]

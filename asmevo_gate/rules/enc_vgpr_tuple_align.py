@@ -45,6 +45,8 @@ class TupleAlignment(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Operands whose first register is not a multiple of what their tuple needs."""
         target = facts.kernel.target
+        if not any(_misplaced(operand, target) for operand in facts.kernel.operands):
+            return
         for instruction, faults in facts.kernel.judged(lambda decoded: list(_faults(decoded, target))):
             for message, repair in faults:
                 yield Violation(
@@ -58,10 +60,8 @@ class TupleAlignment(Rule):
 def _faults(decoded: Decoded, target: Target) -> Iterator[tuple[str, str]]:
     """Message and repair for each tuple of an instruction that is not aligned."""
     for operand in decoded.operands:
-        if operand.length < 2:
-            continue
-        step, number = _alignment(operand, target)
-        if number % step:
+        if _misplaced(operand, target):
+            step, number = _alignment(operand, target)
             name = interval_name(operand.start, operand.length)
             below = interval_name(operand.start - number % step, operand.length)
             above = interval_name(operand.start + step - number % step, operand.length)
@@ -70,6 +70,14 @@ def _faults(decoded: Decoded, target: Target) -> Iterator[tuple[str, str]]:
                 f"at a multiple of {step}",
                 f"use {above}, or {below}",
             )
+
+
+def _misplaced(operand: Operand, target: Target) -> bool:
+    """True for a tuple that starts where none can."""
+    if operand.length < 2:
+        return False
+    step, number = _alignment(operand, target)
+    return bool(number % step)
 
 
 def _alignment(operand: Operand, target: Target) -> tuple[int, int]:

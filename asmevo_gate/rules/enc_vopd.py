@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.isa.instruction import Decoded, Operand
+from asmevo_gate.isa.instruction import Decoded, Op, Operand
 from asmevo_gate.isa.registers import VGPR, register_name
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
@@ -54,7 +54,7 @@ class Vopd(Rule):
         rules = facts.kernel.target.facts.get("vopd")
         if rules is None:
             return
-        for instruction, decoded in facts.kernel.where(lambda decoded: len(decoded.halves) == 2):
+        for instruction, decoded in facts.kernel.where(lambda decoded: len(decoded.halves) == 2, among=Op.VOPD):
             x, y = decoded.halves
             free_moves = rules == "gfx12" and x.base == y.base == "v_dual_mov_b32"
             message = _broken(x, y, free_moves)

@@ -7,6 +7,7 @@ from functools import cached_property
 import msgspec
 
 from asmevo_gate.analysis.known_values import KnownOperands, known_operands
+from asmevo_gate.analysis.lds_access import LdsAccess, lds_accesses
 from asmevo_gate.analysis.liveness import Liveness, live_registers
 from asmevo_gate.analysis.pending_calls import wait_violations_over_calls
 from asmevo_gate.analysis.pending_memory import PendingMemory, pending_memory
@@ -52,6 +53,11 @@ class KernelFacts(msgspec.Struct, dict=True):
     def known(self) -> KnownOperands:
         """Values that operands of memory, lane and index instructions surely have."""
         return known_operands(self.kernel)
+
+    @cached_property
+    def lds_accesses(self) -> tuple[LdsAccess, ...]:
+        """The LDS accesses with an address register and plain offsets."""
+        return tuple(lds_accesses(self.kernel, self.known))
 
     @cached_property
     def cost(self) -> KernelCost:

@@ -62,8 +62,14 @@ class EntryAlign(Rule):
 
 def _not_aligned(program: Program, entries: dict[Place, Statement]) -> Iterable[Statement]:
     aligned: dict[str, bool] = {}
-    for statement in program.source.statements:
-        if statement.kind in (Kind.INSTRUCTION, Kind.DATA):
+    source = program.source
+    end = 0
+    for place in source.places_besides_instructions:
+        if place > end:  # instructions
+            aligned[source.statements[end].section] = False
+        end = place + 1
+        statement = source.statements[place]
+        if statement.kind is Kind.DATA:
             aligned[statement.section] = False
         elif statement.kind is Kind.DIRECTIVE and statement.name in _DIRECTIVES:
             if _bytes(statement) >= _ENTRY:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from asmevo_gate.analysis.lds_access import LdsAccess, lds_accesses
+from asmevo_gate.analysis.lds_access import LdsAccess
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.kernel_examples import kernel_text
 from asmevo_gate.rules.rule import Example, Rule, Violation
@@ -71,7 +71,7 @@ class LdsUnder(Rule):
             return
         metadata = values.get(".group_segment_fixed_size")
         contradicts = isinstance(metadata, int) and metadata > size
-        for access in lds_accesses(kernel, facts.known):
+        for access in facts.lds_accesses:
             reach = _reach_beyond(access, size, values)
             for_zeros = not access.stores and access.lowest >= int(kernel.target.facts["lds_bytes"])
             if not reach or for_zeros:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from asmevo_gate.analysis.lds_access import LdsAccess, lds_accesses
+from asmevo_gate.analysis.lds_access import LdsAccess
 from asmevo_gate.program.descriptor import directive_value
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.kernel_examples import kernel_text
@@ -89,7 +89,7 @@ def _conflicts(facts: KernelFacts) -> Iterator[_Conflict]:
     along_x = _ids_along_x(facts)
     candidates = [
         one
-        for one in (lds_accesses(kernel, facts.known) if along_x else ())
+        for one in (facts.lds_accesses if along_x else ())
         if one.width == 4 and len(one.starts) == 1 and one.address is not None and one.address.origin == "x"
     ]
     if not candidates:

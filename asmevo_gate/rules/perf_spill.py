@@ -68,4 +68,4 @@ class Spill(Rule):
 
 
 def _first_scratch_access(facts: KernelFacts) -> Instruction | None:
-    return next((one for one, _ in facts.kernel.where(lambda decoded: decoded.of(Op.SCRATCH))), None)
+    return next((one for one, _ in facts.kernel.of(Op.SCRATCH)), None)

@@ -11,6 +11,7 @@ from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
 _FREES = "MSG_DEALLOC_VGPRS"
+_MESSAGE = frozenset(("s_sendmsg",))
 _CODE = 3
 """Number of the message (AMD RDNA 3 ISA guide, S_SENDMSG)."""
 _FREE = "  s_nop 0\n  s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)\n"
@@ -50,7 +51,8 @@ class Deallocated(Rule):
         """Uses behind each message, once each."""
         kernel = facts.kernel
         reported: set[int] = set()
-        for message, _ in kernel.where(_frees_vgprs):
+        messages = [one for one, decoded in kernel.named(_MESSAGE) if _frees_vgprs(decoded)]
+        for message in messages:
             for used, registers in _first_uses(kernel, message):
                 if used.index in reported:
                     continue
@@ -66,7 +68,7 @@ class Deallocated(Rule):
 
 
 def _frees_vgprs(decoded: Decoded) -> bool:
-    if decoded.base != "s_sendmsg" or not decoded.operands:
+    if not decoded.operands:
         return False
     message = decoded.operands[0]
     return _FREES in message.text or message.value == _CODE

@@ -60,6 +60,8 @@ class RegisterNotOnTarget(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """The first use of each such register."""
         target = facts.kernel.target
+        if not any(_missing(operand, target) for operand in facts.kernel.operands):
+            return
         reported: set[str] = set()
         for _, decoded, indices in facts.kernel.spellings:
             if decoded is None:

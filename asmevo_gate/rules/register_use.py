@@ -11,6 +11,8 @@ def first_use_from(kernel: Function, bank: Bank, limit: int) -> tuple[Instructio
     if limit >= bank.count:
         return None
     beyond = bank.mask & ~((1 << (bank.start + limit)) - 1)
+    if not (kernel.uses.reads | kernel.uses.writes) & beyond:
+        return None
     for _, decoded, places in kernel.spellings:
         touched = (decoded.reads | decoded.writes) & beyond if decoded is not None else 0
         if touched:

@@ -48,7 +48,7 @@ class ScalarStoreNotWrittenBack(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Every end of the wave that a store reaches."""
         kernel = facts.kernel
-        if not kernel.has(_is_scalar_store):
+        if not kernel.has(_is_scalar_store, among=Op.SMEM):
             return
         for end, store in _stores_at_ends(kernel):
             yield Violation(

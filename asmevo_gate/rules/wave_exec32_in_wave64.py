@@ -60,8 +60,8 @@ class Exec32InWave64(Rule):
         work_group = facts.resources.work_group
         if kernel.wave_size != 64 or (work_group is not None and work_group[1] <= 32):
             return
-        upper = kernel.has(lambda decoded: decoded.of(Op.SALU) and decoded.writes & _HIGH and not decoded.writes & _LOW)
-        for instruction, decoded in kernel.where(lambda decoded: decoded.of(Op.SALU) and decoded.writes & _LOW):
+        upper = kernel.has(lambda decoded: decoded.writes & _HIGH and not decoded.writes & _LOW, among=Op.SALU)
+        for instruction, decoded in kernel.where(lambda decoded: decoded.writes & _LOW, among=Op.SALU):
             saves = decoded.base.endswith(("saveexec_b32", "wrexec_b32"))
             if not saves and (upper or decoded.writes & _HIGH):
                 continue

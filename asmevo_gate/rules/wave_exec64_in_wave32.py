@@ -62,7 +62,7 @@ class Exec64InWave32(Rule):
         for _, decoded, _ in kernel.spellings:
             if decoded is not None and not decoded.reads & _HIGH:
                 written |= decoded.writes & _HIGH
-        for instruction, decoded in kernel.where(lambda decoded: decoded.of(Op.SALU) and not _keeps_value(decoded)):
+        for instruction, decoded in kernel.where(lambda decoded: not _keeps_value(decoded), among=Op.SALU):
             half = decoded.reads & _HIGH & ~written
             severity: Severity | None = None
             if half:

@@ -12,6 +12,7 @@ from asmevo_gate.rules.kernel_examples import kernel_text
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
 _LANE = frozenset(("v_readlane_b32", "v_writelane_b32"))
+_COUNTS_LOW = frozenset(("v_mbcnt_lo_u32_b32",))
 _VCC_HI = bits(SPECIAL["vcc_hi"])
 _VCC_LO = bits(SPECIAL["vcc_lo"])
 _WAVE64 = "  .amdhsa_wavefront_size32 0\n"
@@ -53,7 +54,7 @@ class Lane(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Lane numbers, then the halves of a wave64."""
         kernel = facts.kernel
-        for instruction, decoded in kernel.where(lambda decoded: decoded.base in _LANE):
+        for instruction, decoded in kernel.named(_LANE):
             lane = _lane(facts, instruction, decoded.operands[-1])
             if lane is not None and lane >= kernel.wave_size:
                 yield _violation(
@@ -84,8 +85,8 @@ def _violation(instruction: Instruction, message: str, repair: str, warning: boo
 
 
 def _half_counts(kernel: Function) -> Iterable[Violation]:
-    lower = kernel.where(lambda decoded: decoded.base == "v_mbcnt_lo_u32_b32")
-    if lower and not kernel.has(lambda decoded: decoded.base == "v_mbcnt_hi_u32_b32"):
+    lower = kernel.named(_COUNTS_LOW)
+    if lower and "v_mbcnt_hi_u32_b32" not in kernel.mnemonics:
         yield _violation(
             lower[0][0],
             "v_mbcnt_lo counts the lower 32 lanes only, and nothing in this wave64 kernel counts the upper ones",
@@ -96,7 +97,7 @@ def _half_counts(kernel: Function) -> Iterable[Violation]:
 
 def _half_masks(kernel: Function) -> Iterable[Violation]:
     """A 32-bit scalar read of vcc_lo right behind a comparison, in a kernel that never looks at vcc_hi alone."""
-    if not kernel.has(_reads_low_half) or kernel.has(_reads_high_half):
+    if not kernel.has(_reads_low_half, among=Op.SALU) or kernel.has(_reads_high_half, among=Op.SALU):
         return
     compared = False
     for instruction in kernel.instructions:

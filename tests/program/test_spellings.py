@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from functools import reduce
+from operator import or_
 
 import pytest
 
@@ -18,6 +20,22 @@ def test_answers_are_those_of_a_walk_over_all_instructions(seed: int) -> None:
     loads = [(one, decoded) for one, decoded in understood if decoded.of(Op.LOAD)]
     assert function.where(lambda decoded: decoded.of(Op.LOAD)) == loads
     assert function.has(lambda decoded: decoded.of(Op.LOAD)) == bool(loads)
+    assert function.of(Op.LOAD) == loads
+    assert function.of(Op.LOAD | Op.WAIT) == [pair for pair in understood if pair[1].of(Op.LOAD | Op.WAIT)]
+    assert function.where(lambda decoded: decoded.reads & 1, among=Op.VALU | Op.STORE) == [
+        pair for pair in understood if pair[1].of(Op.VALU | Op.STORE) and pair[1].reads & 1
+    ]
+    assert function.has(lambda decoded: decoded.reads & 1, among=Op.SALU) == any(
+        decoded.of(Op.SALU) and decoded.reads & 1 for _, decoded in understood
+    )
+    some = frozenset(sorted({decoded.base for _, decoded in understood})[::2])
+    assert function.named(some) == [pair for pair in understood if pair[1].base in some]
+    assert function.named(frozenset(("s_rfe_b64",))) == []
+    assert set(function.operands) == {operand for _, decoded in understood for operand in decoded.operands}
+    assert function.uses == (
+        reduce(or_, (decoded.reads for _, decoded in understood)),
+        reduce(or_, (decoded.writes for _, decoded in understood)),
+    )
     assert [one.index for one in function.not_understood] == [len(function.instructions) - 2]
     for block, uses in zip(function.blocks, function.uses_of_blocks, strict=True):
         reads = writes = 0
