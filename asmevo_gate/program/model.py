@@ -41,13 +41,14 @@ class Spelling(NamedTuple):
 
 
 def spellings_of(instructions: Iterable[Instruction]) -> tuple[Spelling, ...]:
-    """The distinct texts of instructions, in the order in which they appear first."""
-    found: dict[str, Spelling] = {}
+    """The distinct texts of instructions, in the order in which they appear first; a text that has two meanings (a call
+    that is followed here and not there) is there twice."""
+    found: dict[tuple[str, int], Spelling] = {}
     for instruction in instructions:
-        text = instruction.statement.text
-        known = found.get(text)
+        text, decoded = instruction.statement.text, instruction.decoded
+        known = found.get((text, id(decoded)))
         if known is None:
-            found[text] = Spelling(text, instruction.decoded, [instruction.index])
+            found[text, id(decoded)] = Spelling(text, decoded, [instruction.index])
         else:
             known.indices.append(instruction.index)
     return tuple(found.values())

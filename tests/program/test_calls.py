@@ -91,6 +91,8 @@ def test_the_code_that_is_put_in_is_bounded() -> None:
     linked = _linked(f"{big}k:\n" + (_GET.format("f") + _SWAP) * 4 + "s_endpgm\n")
     assert len(linked.function.instructions) <= MOST_INSTRUCTIONS
     assert (len(linked.followed), len(linked.unresolved)) == (1, 3)
+    calls = [one for one in linked.function.spellings if one.text == _SWAP.strip()]
+    assert [len(one.indices) for one in calls] == [1, 3]
 
 
 def test_calls_inside_of_each_other_are_followed_to_a_bounded_depth() -> None:
