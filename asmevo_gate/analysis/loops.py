@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -23,33 +24,48 @@ def immediate_dominators(blocks: tuple[Block, ...]) -> list[int | None]:
     Method: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
     """
     order = reverse_postorder(blocks)
-    position = {number: i for i, number in enumerate(order)}
+    position = [-1] * len(blocks)
+    for place, number in enumerate(order):
+        position[number] = place
     dominator: list[int | None] = [None] * len(blocks)
     if not blocks:
         return dominator
     dominator[0] = 0
-    changed = True
-    while changed:
-        changed = False
-        for number in order[1:]:
-            known = [p for p in blocks[number].predecessors if p in position and dominator[p] is not None]
-            best = known[0]
-            for other in known[1:]:
-                best = _meet(best, other, dominator, position)
-            if dominator[number] != best:
-                dominator[number] = best
-                changed = True
+    rest = [(number, blocks[number].predecessors) for number in order[1:]]
+    # Once all are found, a block can only change after one that an edge leads back to.
+    entered_again = [
+        (number, predecessors)
+        for number, predecessors in rest
+        if any(position[one] >= position[number] for one in predecessors)
+    ]
+    _refine(dominator, rest, position)
+    while _refine(dominator, entered_again, position):
+        _refine(dominator, rest, position)
     dominator[0] = None
     return dominator
 
 
-def _meet(a: int, b: int, dominator: list[int | None], position: dict[int, int]) -> int:
-    while a != b:
-        while position[a] > position[b]:
-            a = dominator[a] or 0
-        while position[b] > position[a]:
-            b = dominator[b] or 0
-    return a
+def _refine(
+    dominator: list[int | None], numbers: Iterable[tuple[int, tuple[int, ...]]], position: Sequence[int]
+) -> bool:
+    """Find the dominators of blocks, given as numbers with predecessors, anew; true when one changes."""
+    changed = False
+    for number, predecessors in numbers:
+        best = -1
+        for other in predecessors:
+            if dominator[other] is None:
+                continue  # not found yet, or not reachable
+            if best < 0:
+                best = other
+            while best != other:
+                while position[best] > position[other]:
+                    best = dominator[best] or 0
+                while position[other] > position[best]:
+                    other = dominator[other] or 0
+        if dominator[number] != best:
+            dominator[number] = best
+            changed = True
+    return changed
 
 
 def reverse_postorder(blocks: tuple[Block, ...]) -> list[int]:
@@ -87,7 +103,7 @@ def natural_loops(blocks: tuple[Block, ...]) -> tuple[Loop, ...]:
     for block in blocks:
         for successor in block.successors:
             if _holds(interval[successor], interval[block.number]):
-                members.setdefault(successor, {successor}).update(_loop_body(successor, block.number, blocks))
+                _add_to_loop(members.setdefault(successor, {successor}), block.number, blocks)
     ordered = sorted(members.items(), key=lambda item: (-len(item[1]), item[0]))
     loops: list[Loop] = []
     # Natural loops with different headers are nested or disjoint: the loop around one is the innermost at its header.
@@ -126,15 +142,14 @@ def _holds(outer: tuple[int, int], inner: tuple[int, int]) -> bool:
     return inner[1] >= 0 and outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
-def _loop_body(header: int, latch: int, blocks: tuple[Block, ...]) -> set[int]:
-    body = {header, latch}
-    stack = [latch] if latch != header else []
+def _add_to_loop(body: set[int], latch: int, blocks: tuple[Block, ...]) -> None:
+    """Add the blocks that lead to a latch without passing the loop's header to those that lead to its other latches."""
+    stack = [latch]
     while stack:
-        for predecessor in blocks[stack.pop()].predecessors:
-            if predecessor not in body:
-                body.add(predecessor)
-                stack.append(predecessor)
-    return body
+        number = stack.pop()
+        if number not in body:
+            body.add(number)
+            stack += blocks[number].predecessors
 
 
 def loop_depths(blocks: tuple[Block, ...]) -> list[int]:

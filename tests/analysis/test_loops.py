@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asmevo_gate.analysis.loops import natural_loops
+from asmevo_gate.analysis.loops import immediate_dominators, natural_loops
 from asmevo_gate.program.model import Block
 
 _MOST = 9
@@ -48,3 +48,29 @@ def test_loops_and_their_nesting_are_those_of_the_definition(blocks: tuple[Block
         around = [other for other in loops[:number] if loop.blocks < other.blocks]
         innermost = min(around, key=lambda other: len(other.blocks), default=None)
         assert (None if loop.parent is None else loops[loop.parent]) == innermost
+
+
+@settings(max_examples=300, deadline=None)
+@given(_graphs())
+def test_dominators_are_those_of_the_definition(blocks: tuple[Block, ...]) -> None:
+    found = immediate_dominators(blocks)
+    for block in blocks:
+        chain = set()
+        number = found[block.number]
+        while number is not None:
+            chain.add(number)
+            number = found[number]
+        others = range(len(blocks))
+        assert chain == {one for one in others if one != block.number and _dominates(blocks, one, block.number)}
+
+
+@settings(max_examples=300, deadline=None)
+@given(_graphs())
+def test_a_loop_holds_what_leads_to_its_latches_without_its_header(blocks: tuple[Block, ...]) -> None:
+    for loop in natural_loops(blocks):
+        latches = {one for one in loop.blocks if loop.header in blocks[one].successors}
+        latches = {one for one in latches if _dominates(blocks, loop.header, one)}
+        wanted = {loop.header} | latches
+        while more := {b.number for b in blocks if set(b.successors) & (wanted - {loop.header})} - wanted:
+            wanted |= more
+        assert loop.blocks == wanted
