@@ -8,6 +8,7 @@ from itertools import chain
 
 from asmevo_gate.constraints.matching import Matcher, Traits, matcher_for
 from asmevo_gate.constraints.model import ConstraintGraph, Edge
+from asmevo_gate.isa.instruction import Decoded
 from asmevo_gate.program.model import Block, Function
 
 
@@ -18,10 +19,15 @@ class FunctionView:
         self.function = function
         self.graph = graph
         self.matcher: Matcher = matcher_for(graph, function.target)
-        meanings = [instruction.decoded for instruction in function.instructions]
-        self.keys = list(map(id, meanings))
-        self.texts = dict(zip(self.keys, meanings, strict=True))
-        """Key -> what the text means, once for each distinct text."""
+        self.keys = [0] * len(function.instructions)
+        """For each instruction the key of its text."""
+        self.texts: dict[int, Decoded | None] = {}
+        """Key -> what the text means, once for each distinct meaning."""
+        for _, decoded, indices in function.spellings:
+            key = id(decoded)
+            self.texts[key] = decoded
+            for index in indices:
+                self.keys[index] = key
         traits = self.matcher.traits
         self.distinct: dict[int, Traits | None] = {
             key: None if decoded is None else traits(decoded) for key, decoded in self.texts.items()
