@@ -72,6 +72,8 @@ class Effect(NamedTuple):
     fills_lds: bool = False
     """Puts data in LDS, or may do so."""
     frees_vgprs: bool = False
+    barrier: str = ""
+    """The number of the barrier that is signalled or waited for, where the text gives it."""
     special: bool = False
     """True when there is more to it than waits, accesses and events: one of the marks above, ``ends_others`` or
     ``unknown``."""
@@ -228,7 +230,7 @@ class CounterModel:
                 arrives=arrives,
                 passes=passes,
                 calls=calls,
-                by_text=decoded.of(Op.WAIT) or kind in _BY_TEXT,
+                by_text=decoded.of(Op.WAIT) or arrives or passes or kind in _BY_TEXT,
                 is_plain=not (kind or arrives or passes or calls),
                 effects={},
             )
@@ -278,6 +280,7 @@ class CounterModel:
             reads_lds=reads_lds,
             fills_lds=fills_lds,
             frees_vgprs=frees_vgprs,
+            barrier=_barrier(decoded) if form.arrives or form.passes else "",
             special=bool(marked or ends_others or unknown),
         )
 
@@ -362,6 +365,12 @@ def _touched(decoded: Decoded) -> tuple[int, int, str]:
             reads |= operand.mask if role & 5 else 0
             writes |= operand.mask if role & 2 else 0
     return reads, writes, f"'{indexed[0]}' names a register that is only known when the program runs"
+
+
+def _barrier(decoded: Decoded) -> str:
+    """The number of the barrier of a split barrier instruction; empty when M0 holds it."""
+    value = decoded.operands[0].value if decoded.operands and not decoded.operands[0].length else None
+    return str(value) if isinstance(value, int) else ""
 
 
 _MESSAGE = re.compile(r"MSG_\w+")

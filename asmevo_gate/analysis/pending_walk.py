@@ -150,6 +150,19 @@ class Walk(InFlight):
             )
         if effect.passes:
             self._passed, self._arrived = self._arrived, frozenset()
+            if effect.barrier:
+                self._end_signals(effect.barrier)
+
+    def _end_signals(self, barrier: str) -> None:
+        """Behind the wait for a barrier the answers to its signals are there (``s_barrier_signal_isfirst``; LLVM
+        SIInsertWaitcnts, tryClearSCCWriteEvent)."""
+        for track in self._counters():
+            mine = self._tracks[track]
+            signals = [
+                one for one in (*mine.ordered, *mine.stuck) if one >= 0 and self._effects[one].barrier == barrier
+            ]
+            if self._end_all(signals, track):
+                self._join_masks()
 
     def _start_fill(self, kind: str) -> None:
         """Another way of filling LDS starts: what a later read finds is no longer known to be on the way."""

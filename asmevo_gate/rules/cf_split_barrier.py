@@ -11,8 +11,9 @@ from asmevo_gate.rules.rule import Example, Rule, Violation
 
 _SIGNALS = frozenset(("s_barrier_signal", "s_barrier_signal_isfirst"))
 _WAITS = frozenset(("s_barrier_wait",))
-_NAMES = {-1: "work-group", -3: "cluster"}
-"""Barriers that every wave takes part in, by number; named barriers and the trap handler's have other rules."""
+_WORK_GROUP = -1
+"""The barrier that every wave signals and waits for. Named barriers, the trap handler's and that of a cluster (which
+one wave signals for its work-group) have other rules."""
 _IDLE, _SIGNALLED = 1, 2
 """What may hold at a place, as bits: no signal is outstanding; one is."""
 
@@ -33,11 +34,11 @@ class SplitBarrier(Rule):
     """The two halves of a barrier of gfx12 do not belong together.
 
     What it does:
-        Follows s_barrier_signal and s_barrier_wait of the work-group (-1) and cluster (-3) barrier from the kernel's
-        entry. Reports a wait that no path reaches with a signal of this wave outstanding, a signal that every path
-        reaches with one outstanding already, and (as a warning) a signal behind which no wait can be reached. What is
-        behind calls is not known, and named barriers are not looked at. Where the work-group is a single wave, barriers
-        do nothing and the finding is a warning.
+        Follows s_barrier_signal and s_barrier_wait of the work-group barrier (-1) from the kernel's entry. Reports a
+        wait that no path reaches with a signal of this wave outstanding, a signal that every path reaches with one
+        outstanding already, and (as a warning) a signal behind which no wait can be reached. What is behind calls is
+        not known; cluster and named barriers are not looked at. Where the work-group is a single wave, barriers do
+        nothing and the finding is a warning.
     Why it matters:
         A barrier opens when all waves have signalled. A wave that waits without a signal of its own waits for ever; one
         that signals twice counts for another wave, which is then not waited for.
@@ -54,33 +55,29 @@ class SplitBarrier(Rule):
     bad = (
         Example("gfx1200", _kernel(_WAIT), line=3),
         Example("gfx1201", _kernel(_SIGNAL + _SIGNAL + _WAIT), line=4),
-        Example("gfx1250", _kernel("  s_barrier_signal -3\n  v_mov_b32 v0, 0\n"), line=3),
+        Example("gfx1250", _kernel(_SIGNAL + "  v_mov_b32 v0, 0\n"), line=3),
     )
     good = (
         Example("gfx1200", _kernel(_SIGNAL + "  v_mov_b32 v0, 0\n" + _WAIT)),
-        Example("gfx1250", _kernel("  s_barrier_signal -3\n" + _SIGNAL + _WAIT + "  s_barrier_wait -3\n")),
+        Example("gfx1250", _kernel(_SIGNAL + _WAIT + "  s_barrier_wait -3\n")),
         Example("gfx1200", _kernel("  s_barrier_signal_isfirst -1\n" + _WAIT)),
     )
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
-        """Halves without the other one, barrier by barrier."""
+        """Halves without the other one."""
         kernel = facts.kernel
-        halves = [one for one, decoded in kernel.named(_SIGNALS | _WAITS)]
+        halves = {one.index for one, _ in kernel.named(_SIGNALS | _WAITS) if _number(one) == _WORK_GROUP}
         if not halves or not kernel.is_kernel:
             return
         single = facts.resources.waves_per_work_group == 1
-        for number, name in _NAMES.items():
-            of_barrier = {one.index for one in halves if _number(one) == number}
-            if not of_barrier:
-                continue
-            for instruction, message, certain in _mismatches(kernel, of_barrier):
-                yield Violation(
-                    place=instruction.statement.place,
-                    frames=instruction.statement.frames,
-                    message=f"{message} (barrier of the {name})",
-                    repair="signal once before each wait, and wait once behind each signal",
-                    severity="warning" if single or not certain else None,
-                )
+        for instruction, message, certain in _mismatches(kernel, halves):
+            yield Violation(
+                place=instruction.statement.place,
+                frames=instruction.statement.frames,
+                message=message,
+                repair="signal once before each wait, and wait once behind each signal",
+                severity="warning" if single or not certain else None,
+            )
 
 
 def _number(instruction: Instruction) -> int | None:

@@ -250,6 +250,16 @@ def test_the_old_wait_on_gfx12_waits_for_everything_if_for_anything(wait: str, e
     assert len(races("gfx1200", body)) == expected
 
 
+@pytest.mark.parametrize("gpu", ["gfx1200", "gfx1250"])
+@pytest.mark.parametrize(
+    ("wait", "expected"),
+    [("s_barrier_wait -1", 0), ("s_wait_kmcnt 0x0", 0), ("s_barrier_wait 1", 1), ("s_nop 0", 1)],
+)
+def test_the_answer_of_a_signal_is_there_behind_the_wait_for_its_barrier(gpu: str, wait: str, expected: int) -> None:
+    body = f"s_barrier_signal_isfirst -1\n{wait}\ns_cselect_b32 s2, -1, 0\ns_endpgm"
+    assert len(races(gpu, body)) == expected
+
+
 def test_call_is_listed_as_not_modelled() -> None:
     memory = pending_memory(device_function("gfx942", "s_swappc_b64 s[30:31], s[4:5]\ns_endpgm"))
     assert memory.not_modelled[0][0] == 0
