@@ -36,10 +36,15 @@ class DppProblem(msgspec.Struct, frozen=True):
 
 def dpp_problems(function: Function, graph: ConstraintGraph) -> Iterator[DppProblem]:
     """All illegal DPP forms of a function, in order."""
-    matches = ((_CONTROL.search(text), indices) for text, _, indices in function.spellings)
+    matches = ((_CONTROL.search(text), indices) for text, _, indices in function.spellings if _may_hold_control(text))
     found = [(index, match) for match, indices in matches if match for index in indices]
     for index, match in sorted(found, key=itemgetter(0)):
         yield from _judge(function.instructions[index], match, function, graph)
+
+
+def _may_hold_control(text: str) -> bool:
+    """False for nearly every text, in less time than the search takes."""
+    return "row_" in text or "wave_" in text or "quad_perm" in text or "dpp8" in text
 
 
 def _judge(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 
 import msgspec
 
@@ -13,6 +13,8 @@ from asmevo_gate.gate.result import Finding, Location
 from asmevo_gate.program.model import Instruction
 from asmevo_gate.rules.rule import Severity, Violation
 from asmevo_gate.source.statement import Place, Source
+
+_PLACE = attrgetter("file", "line", "column", "rule", "message")
 
 
 def findings_of(checked: CheckedProgram, severities: Mapping[str, Severity]) -> tuple[Finding, ...]:
@@ -24,7 +26,7 @@ def findings_of(checked: CheckedProgram, severities: Mapping[str, Severity]) -> 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings by place; at one place by rule and message."""
-    return tuple(sorted(findings, key=lambda one: (one.file, one.line, one.column, one.rule, one.message)))
+    return tuple(sorted(findings, key=_PLACE))
 
 
 def _finding(found: FoundViolation, source: Source, severities: Mapping[str, Severity], gpu: str) -> Finding:
@@ -45,7 +47,7 @@ def _finding(found: FoundViolation, source: Source, severities: Mapping[str, Sev
         message=violation.message,
         repair=violation.repair,
         producer=_location(violation.producer, source) if violation.producer else None,
-        path=tuple(_location(instruction, source) for instruction in violation.path),
+        path=tuple([_location(instruction, source) for instruction in violation.path]),
         macro=_macro_chain(violation, source),
         insertion="" if violation.frames else violation.insertion,
         gpu=gpu,
@@ -91,10 +93,10 @@ def digest(*parts: str) -> str:
 
 def _distinct(findings: Iterable[Finding]) -> Iterable[Finding]:
     """Equal fingerprints are told apart by their order in the kernel, so that two equal faults stay two findings."""
-    seen: Counter[str] = Counter()
+    seen: dict[str, int] = {}
     for finding in findings:
-        number = seen[finding.fingerprint]
-        seen[finding.fingerprint] += 1
+        number = seen.get(finding.fingerprint, 0)
+        seen[finding.fingerprint] = number + 1
         if number:
             salted = digest(finding.fingerprint, str(number))
             finding = msgspec.structs.replace(finding, fingerprint=salted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from asmevo_gate.isa.instruction import VMEM, Decoded, Op
 from asmevo_gate.isa.offset_ranges import offset_range
@@ -52,7 +52,7 @@ class OffsetRange(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Each offset that does not fit."""
         target = facts.kernel.target
-        for instruction, faults in facts.kernel.judged(lambda decoded: list(_faults(decoded, target)), VMEM | Op.DS):
+        for instruction, faults in facts.kernel.judged(lambda decoded: _faults(decoded, target), VMEM | Op.DS):
             for message in faults:
                 yield Violation(
                     place=instruction.statement.place,
@@ -62,9 +62,10 @@ class OffsetRange(Rule):
                 )
 
 
-def _faults(decoded: Decoded, target: Target) -> Iterator[str]:
+def _faults(decoded: Decoded, target: Target) -> list[str]:
     """What is wrong with each offset that does not fit."""
-    for modifier in _MODIFIERS:
+    faults: list[str] = []
+    for modifier in _MODIFIERS if decoded.modifiers else ():
         text = decoded.modifiers.get(modifier)
         if not text:
             continue
@@ -74,7 +75,8 @@ def _faults(decoded: Decoded, target: Target) -> Iterator[str]:
         lost = value & limits[1]
         silent = decoded.of(Op.BUFFER) and 0 <= value < 1 << 16 and limits[1] < 1 << 16
         effect = f": assemblers encode {lost} without a word" if silent else ""
-        yield f"{modifier} {value} is outside of {limits[0]} to {limits[1]} on {target.name}{effect}"
+        faults.append(f"{modifier} {value} is outside of {limits[0]} to {limits[1]} on {target.name}{effect}")
+    return faults
 
 
 def _number(text: str) -> int | None:

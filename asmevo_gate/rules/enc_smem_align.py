@@ -45,7 +45,7 @@ class SmemAlign(Rule):
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Each access with such an offset."""
-        for instruction, decoded in facts.kernel.where(lambda decoded: decoded.of(Op.SMEM)):
+        for instruction, decoded in facts.kernel.of(Op.SMEM):
             offset = _offset(decoded)
             if offset is None or offset % 4 == 0 or re.search(_SMALL, decoded.base):
                 continue

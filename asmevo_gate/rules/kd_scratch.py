@@ -84,7 +84,7 @@ class Scratch(Rule):
 
 def _accesses(facts: KernelFacts) -> Iterator[tuple[Instruction, Decoded, bool]]:
     """Scratch instructions, and buffer instructions whose resource is that of the private segment (``False``)."""
-    for instruction, decoded in facts.kernel.where(lambda decoded: decoded.of(Op.SCRATCH | Op.BUFFER)):
+    for instruction, decoded in facts.kernel.of(Op.SCRATCH | Op.BUFFER):
         if decoded.of(Op.SCRATCH):
             yield instruction, decoded, True
         else:
@@ -166,7 +166,7 @@ def _reserved_only(kernel: Function, descriptor: Descriptor, size: int) -> Itera
         if kernel.target.facts["arch_flat_scratch"]
         else "system_sgpr_private_segment_wavefront_offset"
     )
-    calls = not kernel.understood or kernel.has(lambda decoded: decoded.is_call)
+    calls = not kernel.understood or kernel.of(Op.CALL)
     place = descriptor.places.get("private_segment_fixed_size")
     if calls or place is None or directive_value(descriptor, name, kernel.target) != 0:
         return
