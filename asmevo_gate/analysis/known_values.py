@@ -17,7 +17,7 @@ from asmevo_gate.analysis.symbolic_values import PACKED_IDS, Value
 from asmevo_gate.analysis.vgpr_msb import MNEMONIC as RENAMES
 from asmevo_gate.isa.instruction import VMEM, Decoded, Op
 from asmevo_gate.isa.registers import EXEC, SGPR, VECTOR, VGPR
-from asmevo_gate.program.model import Function
+from asmevo_gate.program.model import Block, Function
 
 _POINTERS = {
     "dispatch packet address": 2, "queue address": 2, "kernarg segment address": 2, "flat scratch initialiser": 2,
@@ -84,7 +84,7 @@ class _Text(NamedTuple):
 
 class _Flow(NamedTuple):
     """The data-flow problem. ``tracked`` are the registers whose values may be known and are asked for; ``steps`` has,
-    for each block, the instructions that have to do with them."""
+    for each block, what instructions do with them, each with the index of its instruction."""
 
     tracked: int
     steps: list[list[tuple[int, _Text]]]
@@ -113,11 +113,28 @@ def _flow(function: Function) -> _Flow:
         if text.asked is not None or text.overwrites & tracked:
             for index in indices:
                 at[index] = text
-    steps = [
-        [(index, text) for index, text in enumerate(at[block.first : block.end], block.first) if text is not None]
-        for block in function.blocks
-    ]
-    return _Flow(tracked, steps, entry)
+    return _Flow(tracked, [_steps(at, block, tracked) for block in function.blocks], entry)
+
+
+def _steps(at: list[_Text | None], block: Block, tracked: int) -> list[tuple[int, _Text]]:
+    """The instructions of a block that have to do with tracked registers; those that only overwrite some are one step
+    with their neighbours."""
+    steps: list[tuple[int, _Text]] = []
+    overwritten = 0
+    for index in range(block.first, block.end):
+        text = at[index]
+        if text is None:
+            continue
+        if text.asked is None and text.effect is None:
+            overwritten |= text.overwrites
+            continue
+        if overwritten:
+            steps.append((index, _Text(None, None, overwritten & tracked)))
+            overwritten = 0
+        steps.append((index, text))
+    if overwritten:
+        steps.append((block.end, _Text(None, None, overwritten & tracked)))
+    return steps
 
 
 def _text(decoded: Decoded | None) -> _Text:

@@ -6,6 +6,7 @@ An instruction's rule gives its result from its sources, or ``None`` where the r
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 PACKED_IDS = "packed work-item ids"
@@ -33,6 +34,7 @@ class Value(NamedTuple):
         return self.add if not self.origin else None
 
 
+@lru_cache(4096)
 def constant(number: int) -> Value:
     """A constant as a value."""
     return Value("", 0, number & _WORD)
