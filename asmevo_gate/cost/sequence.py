@@ -11,7 +11,7 @@ import msgspec
 
 from asmevo_gate.cost.dependence import Edges
 from asmevo_gate.cost.pipeline import Operation, Wave, operations
-from asmevo_gate.cost.timing import Step, Timing
+from asmevo_gate.cost.timing import Kind, Step, Timing
 
 if TYPE_CHECKING:
     from asmevo_gate.cost.figures import Figures
@@ -64,7 +64,7 @@ class StepSequence:
         self.bytes = sum(step.bytes * self._counts[id(step)] for step in self._distinct)
         self.figures: dict[object, Figures] = {}
         """What :func:`~asmevo_gate.cost.figures.figures_of` found, by what it asked."""
-        self._own_times: dict[Open, tuple[float, float]] = {}
+        self._longest: dict[Open, float] = {}
 
     @cached_property
     def use(self) -> tuple[float, ...]:
@@ -106,21 +106,31 @@ class StepSequence:
         return tuple(found)
 
     @cached_property
+    def _shortest(self) -> float:
+        """Clk of one pass of one wave with the shortest memory latencies."""
+        return own_time(self, long_memory=False)
+
+    @cached_property
     def _varies(self) -> bool:
         """True when memory latency can change its time."""
         return any(step.shortest != step.longest or step.open_wait for step in self._distinct)
 
+    @cached_property
+    def _feels_memory(self) -> bool:
+        """True when something in it looks at the memory counters."""
+        return any(step.kind in (Kind.MEMORY, Kind.WAIT) for step in self._distinct)
+
     def own_times(self, pending: Open) -> tuple[float, float]:
         """Clk of one pass of one wave with the shortest and with the longest memory latencies; see :func:`own_time`.
         Remembered."""
-        known = self._own_times.get(pending)
-        if known is None:
-            low = own_time(self, long_memory=False)
-            high = low
-            if self._varies or pending:
-                high = max(low, own_time(self, long_memory=True, pending=pending))
-            known = self._own_times[pending] = (low, high)
-        return known
+        low = self._shortest
+        if not self._feels_memory or not (self._varies or pending):
+            return low, low
+        high = self._longest.get(pending)
+        if high is None:
+            high = max(low, own_time(self, long_memory=True, pending=pending))
+            self._longest[pending] = high
+        return low, high
 
 
 def own_time(sequence: StepSequence, *, long_memory: bool, pending: Open = ()) -> float:
