@@ -81,7 +81,8 @@ class _Window:
             reads, kind = one.decoded.reads, step.kind
             candidates = None
             if reads & quickly_written:
-                candidates = quick[-near:] if kind == 1 else quick[-far:]
+                recent = quick[-near:] if kind == 1 else quick[-far:]
+                candidates = [writer for writer in recent if reads & writer[1]]
             if reads & written:
                 older = [writer for writer in writers if reads & writer[1]]
                 candidates = candidates + older if candidates else older
@@ -110,19 +111,16 @@ class _Window:
         return result
 
     def _edges(self, writers: Sequence[_Writer], one: Timed, place: float, count: int) -> Edges:
-        """The edges from writers whose results the instruction reads, without those that time has passed over."""
+        """The edges from writers, whose results the instruction reads, without those that time has passed over."""
         found: list[tuple[int, float]] = []
-        reads, step = one.decoded.reads, one.step
-        behind = 0 if step.kind == 1 else self._timing.run_ahead
+        behind = 0 if one.step.kind == 1 else self._timing.run_ahead
         for position, writes, producer, its_place, its_count, latest in writers:
             # A vector instruction starts late at most until `run_ahead` more have left the wave.
             passed = count - its_count - behind if producer.kind == 1 else place - its_place
             if latest > passed:
-                common = reads & writes
-                if common:
-                    latency = self._latency(producer, writes, one, common)
-                    if latency > passed:
-                        found.append((position, latency))
+                latency = self._latency(producer, writes, one)
+                if latency > passed:
+                    found.append((position, latency))
         return tuple(found)
 
     def _expired(self, writer: _Writer, place: float, count: int) -> bool:
@@ -132,10 +130,10 @@ class _Window:
             return count - its_count - self._timing.run_ahead >= latest
         return place - its_place >= latest
 
-    def _latency(self, producer: Step, writes: int, one: Timed, common: int) -> float:
+    def _latency(self, producer: Step, writes: int, one: Timed) -> float:
         if producer.name == "matrix" == one.step.name and accumulates(one.decoded, writes):
             return producer.busy + self._timing.accumulate_extra
-        if not common & _OTHER_THAN_SCALAR:
+        if not one.decoded.reads & writes & _OTHER_THAN_SCALAR:
             forwarded = self._timing.forwarding.get((producer.pipe, one.step.pipe))
             if forwarded is not None:
                 return forwarded
