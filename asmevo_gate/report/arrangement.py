@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,9 +46,12 @@ def arranged(report: Report, root: str) -> Report:
         return msgspec.structs.replace(line, file=relative(line.file))
 
     def finding(found: Finding) -> Finding:
+        file = relative(found.file)
+        if file == found.file and not (found.producer or found.path or found.macro):
+            return found
         return msgspec.structs.replace(
             found,
-            file=relative(found.file),
+            file=file,
             producer=place(found.producer) if found.producer else None,
             path=tuple(place(step) for step in found.path),
             macro=tuple(place(step) for step in found.macro),
@@ -87,9 +91,7 @@ def _unknown_key(line: Unknown) -> tuple[str, int, str, str]:
     return (line.file, line.line, line.text, line.reason)
 
 
-def _finding_key(found: Finding) -> tuple[object, ...]:
-    place = (found.file, found.line, found.column, found.end_line)
-    return (*place, found.rule, found.kernel, found.gpu, found.message, found.fingerprint)
+_finding_key = attrgetter("file", "line", "column", "end_line", "rule", "kernel", "gpu", "message", "fingerprint")
 
 
 def new_findings(report: Report) -> list[Finding]:

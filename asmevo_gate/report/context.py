@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -57,18 +57,42 @@ class RenderContext(msgspec.Struct, frozen=True):
         return self.rules.get(rule)
 
 
-def rule_help(rules: Iterable[Rule | type[Rule]], documentation: str = "") -> dict[str, RuleHelp]:
+def rule_help(rules: Iterable[Rule | type[Rule]], documentation: str = "") -> Mapping[str, RuleHelp]:
     """Help made from rules. ``documentation`` is the address of the folder that holds ``<id>.md``."""
+    return _HelpOfRules(rules, documentation)
+
+
+class _HelpOfRules(Mapping[str, RuleHelp]):
+    """The help of each rule by its id, made when it is asked for: most reports show that of few rules, or of none."""
+
+    def __init__(self, rules: Iterable[Rule | type[Rule]], documentation: str) -> None:
+        self._rules = {rule.id: rule for rule in rules}
+        self._documentation = documentation.rstrip("/")
+        self._made: dict[str, RuleHelp] = {}
+
+    def __getitem__(self, rule: str) -> RuleHelp:
+        if rule not in self._made:
+            self._made[rule] = _help(self._rules[rule], self._documentation)
+        return self._made[rule]
+
+    def __contains__(self, rule: object) -> bool:
+        return rule in self._rules
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rules)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+
+def _help(rule: Rule | type[Rule], documentation: str) -> RuleHelp:
     from asmevo_gate.rules.documentation import rule_page
 
-    return {
-        rule.id: RuleHelp(
-            id=rule.id,
-            title=rule.title,
-            family=rule.family,
-            severity=rule.severity,
-            text=rule_page(rule() if isinstance(rule, type) else rule),
-            uri=f"{documentation.rstrip('/')}/{rule.id}.md" if documentation else "",
-        )
-        for rule in rules
-    }
+    return RuleHelp(
+        id=rule.id,
+        title=rule.title,
+        family=rule.family,
+        severity=rule.severity,
+        text=rule_page(rule() if isinstance(rule, type) else rule),
+        uri=f"{documentation}/{rule.id}.md" if documentation else "",
+    )
