@@ -11,7 +11,7 @@ import msgspec
 from asmevo_gate.isa.decoder import Isa, isa_for
 from asmevo_gate.isa.instruction import Decoded, NotDecoded, Op
 from asmevo_gate.isa.targets import Target
-from asmevo_gate.program.control_flow import build_blocks
+from asmevo_gate.program.control_flow import build_blocks, is_abort
 from asmevo_gate.program.descriptor import Descriptor, parse_descriptors
 from asmevo_gate.program.metadata import KernelMetadata, Metadata, parse_metadata
 from asmevo_gate.program.model import Function, Instruction, Program, Spelling
@@ -176,7 +176,7 @@ def _build_function(
 
 
 def _without_padding(statements: list[Statement], isa: Isa) -> list[Statement]:
-    """Drop the words behind the last instruction when that one ends the wave or jumps: nothing runs into them.
+    """Drop the words behind the last instruction when that one ends the wave, jumps or aborts: nothing runs into them.
 
     Assemblers and compilers pad code there (``s_code_end``, for the instruction prefetcher).
     """
@@ -184,7 +184,9 @@ def _without_padding(statements: list[Statement], isa: Isa) -> list[Statement]:
     while end and statements[end - 1].kind is Kind.DATA:
         end -= 1
     last = isa.decode(statements[end - 1].text) if end else None
-    return statements[:end] if isinstance(last, Decoded) and last.classes & Op.TERMINATOR else statements
+    if not isinstance(last, Decoded):
+        return statements
+    return statements[:end] if last.classes & Op.TERMINATOR or is_abort(last) else statements
 
 
 def _decoded(statements: list[Statement], isa: Isa) -> tuple[tuple[Instruction, ...], tuple[Spelling, ...]]:

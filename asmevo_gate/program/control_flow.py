@@ -11,6 +11,8 @@ from asmevo_gate.program.model import Block, Instruction, Spelling, spellings_of
 
 _ENDS_BLOCK = Op.BRANCH | Op.TERMINATOR | Op.INDIRECT
 _SYMBOL = re.compile(r"^[A-Za-z_.$@][\w.$@]*$")
+_TRAP, _ABORT = "s_trap", 2
+"""AMDGPUUsage, "Trap Handler ABI": llvm.trap is s_trap 2, and the queue goes into the error state."""
 RETURN = "return"
 """``Block.leaves`` of a block that returns to the caller."""
 RETURN_ADDRESS = bits(SGPR.start + 30, 2)
@@ -76,7 +78,7 @@ def _edges(
     go somewhere unknown (or ``""``)."""
     decoded = instructions[last].decoded
     if decoded is None or not decoded.classes & _ENDS_BLOCK:
-        return [], True, ""
+        return [], last + 1 < len(instructions) or not is_abort(decoded), ""
     if decoded.classes & Op.CALL:
         # The callee returns behind the call; what it does in between is for the analyses to assume.
         return [], True, ""
@@ -95,6 +97,12 @@ def _edges(
         index, reason = _branch_target(operand, labels)
         return ([] if index is None else [index]), falls_through, reason
     return [], False, ""
+
+
+def is_abort(decoded: Decoded | None) -> bool:
+    """A trap from which the runtime's handler does not return. At the end of a function it ends the wavefront;
+    compilers put code behind it where the trap may be switched off (gfx11)."""
+    return decoded is not None and decoded.base == _TRAP and decoded.operands[0].value == _ABORT
 
 
 def _is_return(instructions: tuple[Instruction, ...], branch: Decoded) -> bool:

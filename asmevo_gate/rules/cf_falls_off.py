@@ -15,7 +15,7 @@ class FallsOff(Rule):
 
     What it does:
         Reports the last instruction of a function when it can be executed and neither ends the wavefront, nor
-        jumps, nor returns.
+        jumps, nor returns. The abort of a compiler (s_trap 2) ends the wavefront.
     Why it matters:
         The wavefront executes whatever lies behind the kernel in memory: padding, another kernel, or data. The usual
         result is a GPU hang or an illegal-instruction fault.
@@ -36,6 +36,7 @@ class FallsOff(Rule):
     )
     good = (
         Example("gfx90a", "kernel:\n  v_mov_b32 v0, 0\n  s_endpgm\n"),
+        Example("gfx942", "kernel:\n  s_cbranch_scc0 .Ltrap\n  s_endpgm\n.Ltrap:\n  s_trap 2\n"),
         Example("gfx1200", "kernel:\n.Lagain:\n  s_cbranch_scc0 .Lagain\n  s_endpgm\n  s_nop 0\n"),
     )
 

@@ -39,6 +39,14 @@ def test_running_past_the_last_instruction_is_noted() -> None:
     assert not function("k:\n s_nop 0\n s_endpgm\n").blocks[-1].falls_off
 
 
+def test_an_abort_ends_a_function_and_the_padding_behind_it_is_none_of_it() -> None:
+    one = function("k:\n s_cbranch_scc0 .L\n s_endpgm\n.L:\n s_trap 2\n .fill 64, 4, 0xbf800000\n")
+    assert len(one.instructions) == 3
+    assert not one.blocks[-1].falls_off
+    assert function("k:\n s_trap 3\n").blocks[-1].falls_off
+    assert edges(function("k:\n s_trap 2\n.L:\n s_endpgm\n")) == [(1,), ()]
+
+
 def test_a_branch_to_a_label_that_the_function_lacks_leaves_it_with_a_reason() -> None:
     block = function("k:\n s_cbranch_scc0 elsewhere\n s_endpgm\n").blocks[0]
     assert "elsewhere" in block.leaves
