@@ -4,7 +4,7 @@ tables into the model, and by the engine, which fills the columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from asmevo_gate.constraints.model import ConstraintGraph, Edge
 
@@ -14,8 +14,7 @@ _MOST_EDGES = 62
 """Edges of a group: one bit of a signed 64-bit word each."""
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """Distance edges of one unit with a similar reach, evaluated together. ``reach`` is the largest distance that an
     edge of the group asks for. ``from_producer`` tells from which side candidates are looked for: from the one of
     which a kernel has fewer instructions."""
@@ -26,8 +25,7 @@ class Group:
     edges: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class EdgePlan:
+class EdgePlan(msgspec.Struct, frozen=True):
     """The distance edges that are evaluated over columns, in groups, and the lists that give names their numbers."""
 
     groups: tuple[Group, ...]

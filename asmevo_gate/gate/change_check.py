@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +13,7 @@ from asmevo_gate.changes.model import Change, Side
 from asmevo_gate.constraints.files import graph_for, lay_over
 from asmevo_gate.constraints.model import ConstraintFile, ConstraintGraph
 from asmevo_gate.errors import GateError
+from asmevo_gate.gate.beside import beside
 from asmevo_gate.gate.comparison import mark_new
 from asmevo_gate.gate.compile_check import RULE, assemble_source, assembly_findings
 from asmevo_gate.gate.file_check import parsed_program
@@ -176,13 +176,12 @@ def _check_configuration(
     is_assembled = request.assemble and given.target is None and RULE not in settings.disabled
     # The copy of this process is made before there is another thread, of which it would only have the locks.
     rest_elsewhere = forked(lambda: msgpack.encode(check.rest()), request.beside)
-    with rest_elsewhere as copy, ThreadPoolExecutor(max_workers=1) as beside:
-        # The assembler is another process: it works while this one does.
-        assembly = beside.submit(assemble_source, program.source, way) if is_assembled else None
+    # The assembler is another process: it works while this one does.
+    with rest_elsewhere as copy, beside(lambda: assemble_source(program.source, way), is_assembled) as assembly:
         in_time, coverage = check.in_time()
         answer = copy.answer()
         rest = check.rest() if answer is None else msgpack.decode(answer, type=Rest)
-        assembled = assembly.result() if assembly is not None else None
+        assembled = assembly()
     found = in_order((*in_time.findings, *rest.found.findings))
     # A base that cannot be checked may have met a limit of time: what is then new is not to stay so.
     repeatable = change.base is None or (base is not None and in_time.compared and rest.found.compared)
