@@ -6,7 +6,8 @@ The data file is generated from LLVM's instruction descriptions; see ``tools/isa
 from __future__ import annotations
 
 import zlib
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
 
 import msgspec
 
@@ -33,7 +34,30 @@ class FormRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     wave: int = 0
 
 
-class Table(msgspec.Struct, frozen=True):
+class Forms(Mapping[str, list[FormRow]]):
+    """The forms of each mnemonic. Those of one are decoded when they are asked for: a kernel has some dozens of the
+    thousands."""
+
+    _decoder = msgspec.json.Decoder(list[FormRow])
+
+    def __init__(self, written: dict[str, msgspec.Raw]) -> None:
+        self._written = written
+        self._decoded: dict[str, list[FormRow]] = {}
+
+    def __getitem__(self, mnemonic: str) -> list[FormRow]:
+        rows = self._decoded.get(mnemonic)
+        if rows is None:
+            rows = self._decoded[mnemonic] = self._decoder.decode(self._written[mnemonic])
+        return rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._written)
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+
+class Table(msgspec.Struct, frozen=True, dict=True):
     """The file as it is.
 
     ``implicit``: (written, read) register names. ``attributes``: (class bits, least size in bytes, name of LLVM's
@@ -52,7 +76,12 @@ class Table(msgspec.Struct, frozen=True):
     attributes: list[tuple[int, int, str]]
     modifiers: list[frozenset[str]]
     slots: list[list[str]]
-    mnemonics: dict[str, list[FormRow]]
+    written: dict[str, msgspec.Raw] = msgspec.field(name="mnemonics")
+
+    @cached_property
+    def mnemonics(self) -> Forms:
+        """The forms by mnemonic."""
+        return Forms(self.written)
 
 
 @cache
