@@ -36,21 +36,16 @@ def divergent_branches(function: Function) -> tuple[DivergentBranch, ...]:
     at_entry = work_item_registers(function)
     if not at_entry or not function.blocks:
         return ()
-    entering = _solve(function, at_entry)
     found = []
-    for block, state in zip(function.blocks, entering, strict=True):
-        if state is None:
+    for block, dependent in zip(function.blocks, _solve(function, at_entry), strict=True):
+        last = function.instructions[block.end - 1]
+        if dependent is None or last.decoded is None:
             continue
-        for instruction in function.instructions[block.first : block.end]:
-            decoded = instruction.decoded
-            if decoded is None:
-                continue
-            if decoded.of(Op.BRANCH) and decoded.of(Op.CONDITIONAL):
-                tested = _tested(decoded)
-                if tested & state:
-                    name = "EXEC" if tested & EXEC else "VCC" if tested & VCC else "SCC"
-                    found.append(DivergentBranch(instruction.index, name))
-            state = _after(decoded, state)
+        if last.decoded.of(Op.BRANCH) and last.decoded.of(Op.CONDITIONAL):
+            tested = _tested(last.decoded)
+            if tested & dependent:
+                name = "EXEC" if tested & EXEC else "VCC" if tested & VCC else "SCC"
+                found.append(DivergentBranch(last.index, name))
     return tuple(found)
 
 
@@ -59,59 +54,82 @@ def _tested(decoded: Decoded) -> int:
     return _CONDITIONS.get(decoded.base.removeprefix("s_cbranch_"), 0)
 
 
-def _after(decoded: Decoded, dependent: int) -> int:
-    """Dependent registers after an instruction.
+class _Effect(msgspec.Struct, frozen=True, gc=False):
+    """What an instruction makes of the dependent registers: it clears some, and makes what it ``writes`` dependent
+    where one of the ``sources`` is. ``saved`` are the registers that get the old EXEC, ``counts`` those that get a
+    number of lanes."""
+
+    sources: int
+    clears: int
+    writes: int
+    saved: int = 0
+    counts: int = 0
+
+
+def _effect(decoded: Decoded) -> _Effect | None:
+    """The effect of an instruction, ``None`` when it has none.
 
     A scalar mask is dependent when it is made from one (``s_and_b64`` of a compare), a vector value when any source
     is. Leaving a masked region (``s_or`` into EXEC) makes EXEC independent again when the saved mask is.
     """
     writes = decoded.writes
     if not writes:
-        return dependent
+        return None
+    clears = writes & ~decoded.keeps
     sources = decoded.reads & ~decoded.implicit_reads
     if decoded.base in _LANE_COUNTERS:
-        return dependent | writes & VECTOR
+        return _Effect(0, 0, 0, counts=writes & VECTOR)
     if decoded.of(Op.VOPC):
-        made = sources & dependent & VECTOR
-    elif decoded.of(_LOADS):
-        made = sources & dependent if decoded.of(Op.LOAD) else 0
-    elif decoded.of(Op.SALU):
+        return _Effect(sources & VECTOR, clears, writes)
+    if decoded.of(_LOADS):
+        return _Effect(sources if decoded.of(Op.LOAD) else 0, clears, writes)
+    if decoded.of(Op.SALU):
         sources |= decoded.implicit_reads & ~EXEC
-        made = sources & dependent
-        if writes & EXEC and decoded.base.startswith("s_or_b"):
-            made &= ~EXEC
         if decoded.base.startswith("s_and_saveexec"):
-            # The saved value is the old EXEC, the new EXEC comes from the source; SCC says whether any lane is left.
-            saved = decoded.operands[0].mask
-            state = dependent & ~writes
-            state |= saved if dependent & EXEC else 0
-            return state | (EXEC | SCC if made or dependent & EXEC else 0)
-    else:
-        made = sources & dependent if decoded.of(Op.VALU) else 0
-    cleared = dependent & ~(writes & ~decoded.keeps)
-    return cleared | writes if made else cleared
+            return _Effect(sources | EXEC, writes, EXEC | SCC, decoded.operands[0].mask)
+        if writes & EXEC and decoded.base.startswith("s_or_b"):
+            sources &= ~EXEC
+        return _Effect(sources, clears, writes)
+    return _Effect(sources if decoded.of(Op.VALU) else 0, clears, writes)
+
+
+def _after(effect: _Effect, dependent: int) -> int:
+    """Dependent registers after an instruction."""
+    if not effect.sources & dependent:
+        return dependent & ~effect.clears | effect.counts
+    # s_and_saveexec: the saved value is the old EXEC, the new EXEC comes from the source, SCC says whether any lane is
+    # left.
+    saved = effect.saved if dependent & EXEC else 0
+    return dependent & ~effect.clears | effect.writes | saved
 
 
 def _solve(function: Function, at_entry: int) -> list[int | None]:
-    """Dependent registers at the start of each block, over all paths that reach it: what is dependent on *every* path.
+    """Dependent registers at the end of each block, over all paths that reach it: what is dependent on *every* path.
 
     Intersection: the sets only shrink, so this ends.
     """
+    effects: list[_Effect | None] = [None] * len(function.instructions)
+    for _, decoded, indices in function.spellings:
+        effect = None if decoded is None else _effect(decoded)
+        if effect is not None:
+            for index in indices:
+                effects[index] = effect
+    of_blocks = [list(filter(None, effects[block.first : block.end])) for block in function.blocks]
     entering: list[int | None] = [None] * len(function.blocks)
+    leaving: list[int | None] = [None] * len(function.blocks)
     entering[0] = at_entry
     pending = [0]
     while pending:
         number = pending.pop()
-        block = function.blocks[number]
         state = entering[number]
         assert state is not None
-        for instruction in function.instructions[block.first : block.end]:
-            if instruction.decoded is not None:
-                state = _after(instruction.decoded, state)
-        for successor in block.successors:
+        for effect in of_blocks[number]:
+            state = _after(effect, state)
+        leaving[number] = state
+        for successor in function.blocks[number].successors:
             old = entering[successor]
             new = state if old is None else old & state
             if new != old:
                 entering[successor] = new
                 pending.append(successor)
-    return entering
+    return leaving

@@ -214,7 +214,10 @@ def _points(solution: _Solution, block: Block) -> list[tuple[int, int]]:
     inside, outside = solution.needs[block.number]
     needed = [inside | outside]
     for effect in reversed(solution.effects[block.first : block.end]):
-        inside, outside = _step(effect, inside, outside)
+        if effect.lanes is None:
+            inside = inside & ~effect.kills | effect.reads
+        else:
+            inside, outside = _step(effect, inside, outside)
         needed.append(inside | outside)
     needed.reverse()
     has_value = solution.defined[block.number]
@@ -238,15 +241,21 @@ def _peaks(solution: _Solution) -> tuple[Peak, Peak]:
         most = inside | outside | uses.reads | uses.writes | by_calls
         if (most & VGPRS).bit_count() <= vgprs.count and (most & AGPRS).bit_count() <= agprs.count:
             continue
+        unseen = True
         for index, (before, after) in enumerate(_points(solution, block), block.first):
             decoded = function.instructions[index].decoded
-            if decoded is not None:
-                at_once = after | decoded.writes
-                vgprs = _higher(vgprs, index, before & VGPRS, at_once & VGPRS)
-                agprs = _higher(agprs, index, before & AGPRS, at_once & AGPRS)
+            if decoded is None:
+                unseen = True
+                continue
+            at_once = after | decoded.writes
+            # What is live before an instruction was live after the one before it.
+            for live in (before, at_once) if unseen else (at_once,):
+                vgprs = _higher(vgprs, index, live & VGPRS)
+                agprs = _higher(agprs, index, live & AGPRS)
+            unseen = False
     return vgprs, agprs
 
 
-def _higher(peak: Peak, index: int, *sets: int) -> Peak:
-    count = max(registers.bit_count() for registers in sets)
+def _higher(peak: Peak, index: int, live: int) -> Peak:
+    count = live.bit_count()
     return Peak(count, index) if count > peak.count else peak
