@@ -6,7 +6,7 @@ import pytest
 
 from asmevo_gate.cost.body import body_of
 from asmevo_gate.cost.kernel import kernel_cost
-from asmevo_gate.cost.sequence import StepSequence
+from asmevo_gate.cost.sequence import StepSequence, own_time
 from asmevo_gate.cost.timing import Timing, timing_for
 from tests.cost.programs import decode, function
 
@@ -81,3 +81,21 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         sequence(f"v_add_f32_e32 v{register}, v41, v42\nv_mov_b32_e32 v50, v51", timing)
         assert timing.remembered <= 12
         assert len(timing.sequences) <= 12
+
+
+@pytest.mark.parametrize("loop", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        CHAIN,
+        f"{CHAIN}\ns_waitcnt vmcnt(0)",
+        f"global_load_b32 v9, v[10:11], off\n{CHAIN}",
+        f"global_load_b32 v9, v[10:11], off\n{CHAIN}\ns_waitcnt vmcnt(0)",
+        "\n".join(["ds_load_b32 v9, v10"] * 70),
+    ],
+)
+def test_a_time_that_is_not_simulated_is_the_one_that_would_be(text: str, loop: bool, timing: Timing) -> None:
+    found = sequence(text, timing, loop)
+    for pending in ((), tuple((counter, 500.0) for counter in range(len(timing.counter_names)))):
+        low = own_time(found, long_memory=False)
+        assert found.own_times(pending) == (low, own_time(found, long_memory=True, pending=pending))
