@@ -50,9 +50,9 @@ def unmasked_address(kernel: Function) -> UnmaskedAddress | None:
 
 def _address(decoded: Decoded) -> int:
     """The vector registers that hold the address of a memory instruction."""
-    if decoded.of(Op.BUFFER):
-        return decoded.operands[1].mask & VGPR.mask if len(decoded.operands) > 1 else 0
     if not decoded.of(VMEM | Op.DS) or decoded.of(Op.IMAGE):
         return 0
-    read = [one for one in decoded.operands if one.mask & VGPR.mask and not one.role & Role.WRITE]
-    return read[0].mask if read else 0
+    sources = [one for one in decoded.operands if not one.role & Role.WRITE]
+    if decoded.of(Op.BUFFER):
+        sources = list(decoded.operands[1:2])
+    return sources[0].mask & VGPR.mask if sources else 0

@@ -50,11 +50,14 @@ class RegisterNotOnTarget(Rule):
         Example("gfx90a", _body("s_mov_b32 s103, 0"), line=2),
         Example("gfx1100", _body("s_mov_b64 flat_scratch, 0"), line=2),
         Example("gfx942", _body("v_mov_b32 v256, 0"), line=2),
+        Example("gfx90a", _body("global_load_dwordx4 v[254:257], v0, s[0:1]"), line=2),
+        Example("gfx1200", _body("global_load_b128 v[254:257], v0, s[0:1]"), line=2),
     )
     good = (
         Example("gfx1100", _body("s_mov_b32 s103, 0")),
         Example("gfx90a", _body("s_mov_b64 flat_scratch, 0")),
         Example("gfx942", _body("v_accvgpr_write_b32 a255, 0")),
+        Example("gfx1250", _body("global_load_b128 v[254:257], v0, s[0:1]")),
     )
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
@@ -86,7 +89,8 @@ def _missing(operand: Operand, target: Target) -> str:
         return ""
     last = operand.start + operand.length - 1
     if VGPR.start <= operand.start < VGPR.start + VGPR.count:
-        return "the last VGPR that can be named is v255" if last - VGPR.start >= _NAMED_VGPRS else ""
+        named = operand.start - VGPR.start < _NAMED_VGPRS
+        return "" if named and last - VGPR.start < _vgprs(target) else "the last VGPR that can be named is v255"
     if AGPR.start <= operand.start < AGPR.start + AGPR.count:
         return "" if target.facts["agpr"] else "it has no AGPRs"
     if SGPR.start <= operand.start < SGPR.start + SGPR.count:
@@ -96,3 +100,10 @@ def _missing(operand: Operand, target: Target) -> str:
     if kind in resource_limits(target).sgpr.extra or not pair:
         return ""
     return f"{pair} is no register of a program there"
+
+
+def _vgprs(target: Target) -> int:
+    """VGPRs that a wave can have. A tuple is named by its first register, so the others may lie beyond v255."""
+    if target.facts["agpr"]:  # those beyond are AGPRs
+        return _NAMED_VGPRS
+    return max(one.addressable for one in resource_limits(target).vgpr.values())

@@ -33,6 +33,9 @@ def test_sums_shifts_and_products_are_followed(body: str, use: int, access: int)
         "v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v1, 0\nds_write_b32 v1, v2",
         "v_mov_b32 v1, 0\nds_write_b32 v1, v0",
         "v_mov_b32 v1, 0\nbuffer_store_dword v0, v1, s[4:7], 0 offen",
+        "buffer_store_dword v0, off, s[4:7], 0",
+        "scratch_store_dword off, v0, off offset:8",
+        "v_mov_b32 v3, v0\nscratch_store_dword off, v3, s4 offset:8",
         "v_lshlrev_b32 v1, 2, v0\ns_cbranch_scc0 .Lend\nds_write_b32 v1, v2\n.Lend:",
     ],
 )
