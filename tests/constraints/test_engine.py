@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asmevo_gate.constraints import engine, onnx_engine
+from asmevo_gate.constraints import engine, onnx_engine, reference
 from asmevo_gate.constraints.files import graph_for
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.screened import Screen
@@ -50,3 +50,15 @@ def test_only_consumers_with_a_producer_within_reach_are_walked_back_from() -> N
     assert _walks(f"{MATRIX}\n{far}\n.Lhead:\n{read}\ns_cbranch_scc1 .Lhead\ns_endpgm") == _walks(
         f"{MATRIX}\n.Lhead:\n{read}\ns_cbranch_scc1 .Lhead\ns_endpgm"
     )
+
+
+def test_each_consumer_of_a_repeated_run_is_reported_and_a_clean_run_is_walked_once() -> None:
+    gap = "s_mov_b32 s0, 0\n" * 40
+    far = "s_nop 7\ns_nop 7\n"
+    broken = kernel(GPU, f"{gap}{BROKEN}\n" * 4 + "s_endpgm")
+    view = FunctionView(broken, graph_for(broken.target))
+    found = Screen(view).violations()
+    assert found == reference.evaluate(view)
+    assert len({one.consumer.index for one in found}) == 4
+    clean = f"{gap}{MATRIX}\n{far}v_accvgpr_read_b32 v4, a0\n"
+    assert _walks(f"{clean * 9}s_endpgm") == _walks(f"{clean * 2}s_endpgm")
