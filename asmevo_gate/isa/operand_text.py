@@ -119,9 +119,9 @@ _STARTS_OPERAND = re.compile(rf"{_REGISTER_LIKE.pattern}|-?\d")
 """What is an operand even without a comma before it: a register, or a number."""
 
 
-_OPERAND = r"(?:[vsa](?:\d+|\[\d+:\d+\])|vcc|off|-?\d+)"
+_OPERAND = r"(?:[vsa](?:\d+|\[\d+:\d+\])|vcc|off|-?\d+|\.L\w+)"
 _PLAIN = re.compile(rf"([a-z][a-z0-9_]*) +({_OPERAND}(?:, *{_OPERAND})*)(?: offset:(\d+))?\Z", re.A)
-"""What most instructions are: plain registers and numbers between commas, and perhaps an offset."""
+"""What most instructions are: plain registers, numbers and labels between commas, and perhaps an offset."""
 
 
 def split(text: str) -> Tokens:

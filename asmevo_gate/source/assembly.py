@@ -77,7 +77,6 @@ class Assembly(MacroDirectives):
         self._finish()
         self._directives.clear()
         self._memo.clear()
-        self._plain.clear()
         return Source(
             self._path,
             self._text,
@@ -95,12 +94,11 @@ class Assembly(MacroDirectives):
         end = len(lines)
         index = buffer.next
         memo = self._memo
-        plain = self._plain
         macros = self._macros
         append = self._statements.append
         frames = buffer.frames
         file = buffer if isinstance(buffer, FileBuffer) else None
-        path = file.path if file else ""
+        path, offsets, numbers = (file.path, file.offsets, file.numbers) if file else ("", [], ())
         instruction, label = Form.INSTRUCTION, Form.LABEL
         kind = Kind.INSTRUCTION
         section = self._sections.current
@@ -109,14 +107,12 @@ class Assembly(MacroDirectives):
         symbols = self._symbols.names
         while index < end:
             line = lines[index]
-            pieces = memo.get(line)
-            if pieces is None:
-                pieces = self._cut(line)
-            if file is not None and not ignore and (known := plain.get(line)) is not None:
-                name, rest, text, start, stop = known
+            pieces, plain = memo.get(line) or self._cut(line)
+            if plain is not None and file is not None and not ignore:
+                name, rest, text, start, stop = plain
                 if name not in macros and (not evaluate_always or symbols.isdisjoint(identifiers(rest))):
-                    offset = file.offsets[index]
-                    place = Place(path, file.numbers[index], start + 1, offset + start, offset + stop)
+                    offset = offsets[index]
+                    place = Place(path, numbers[index], start + 1, offset + start, offset + stop)
                     append(Statement(kind, name, rest, text, place, frames, section))
                     index += 1
                     continue
@@ -129,8 +125,8 @@ class Assembly(MacroDirectives):
                 elif "\n" in line:
                     place = file.place(index - 1, number)
                 else:
-                    offset = file.offsets[index - 1]
-                    place = Place(path, file.numbers[index - 1], start + 1, offset + start, offset + stop)
+                    offset = offsets[index - 1]
+                    place = Place(path, numbers[index - 1], start + 1, offset + start, offset + stop)
                 if form is instruction and not ignore and name not in macros:
                     if not name.islower():  # LLVM's AsmParser matches mnemonics in lower case.
                         text = name.lower() + text[len(name) :]

@@ -8,7 +8,7 @@ from asmevo_gate.errors import LimitError
 from asmevo_gate.source.buffers import Buffer, FileBuffer
 from asmevo_gate.source.conditionals import ConditionalStack
 from asmevo_gate.source.includes import IncludeReader
-from asmevo_gate.source.lines import Piece, Plain, pieces_of, plain_of
+from asmevo_gate.source.lines import Cut, cut
 from asmevo_gate.source.macros import Body
 from asmevo_gate.source.operands import OperandEvaluator
 from asmevo_gate.source.options import SourceOptions
@@ -42,25 +42,20 @@ class AssemblyState:
         self._lines = 0
         self._characters = 0
         self._buffers: list[Buffer] = []
-        self._memo: dict[str, tuple[Piece, ...]] = {}
-        self._plain: dict[str, Plain] = {}
-        """The lines of the memo that are plain."""
+        self._memo: dict[str, Cut] = {}
         self._evaluate_always = bool(options.defines)
         """False while no symbol can stand in an operand."""
         self._late: list[int] = []
         """Statements that may use symbols defined further down."""
 
-    def _cut(self, line: str) -> tuple[Piece, ...]:
+    def _cut(self, line: str) -> Cut:
+        """One logical line in pieces; remembered."""
         if len(line) > self._limits.line_characters:
             raise self._limit(f"a line has more than {self._limits.line_characters} characters (limit line_characters)")
         if len(self._memo) > 100_000:
             self._memo.clear()
-            self._plain.clear()
-        pieces = self._memo[line] = pieces_of(line)
-        plain = plain_of(line, pieces)
-        if plain is not None:
-            self._plain[line] = plain
-        return pieces
+        known = self._memo[line] = cut(line)
+        return known
 
     def _refill(self, buffer: Buffer) -> bool:
         if time.monotonic() > self._deadline:
@@ -135,9 +130,7 @@ class AssemblyState:
             line = buffer.lines[index]
             if "." not in line:
                 continue
-            pieces = self._memo.get(line)
-            if pieces is None:
-                pieces = self._cut(line)
+            pieces, _ = self._memo.get(line) or self._cut(line)
             if not pieces:
                 continue
             name = pieces[0][1]

@@ -33,6 +33,8 @@ makes one for every line."""
 Plain = tuple[str, str, str, int, int]
 """A line that is one instruction in lower case with nothing to evaluate: name, rest, text, and offsets as of a piece.
 Nearly all lines of a large file are such lines."""
+Cut = tuple[tuple[Piece, ...], Plain | None]
+"""What a line is cut into, and the same as a plain line where it is one."""
 
 NAME = r"[A-Za-z_.$@?][A-Za-z0-9_.$@?]*"
 """An identifier of LLVM's AsmLexer."""
@@ -148,12 +150,15 @@ def pieces_of(line: str) -> tuple[Piece, ...]:
     return _cut(blank_comments(line))
 
 
-def plain_of(line: str, pieces: tuple[Piece, ...]) -> Plain | None:
-    """The pieces of a line as a plain one; ``None`` when it is more, or goes over several lines of the text."""
+def cut(line: str) -> Cut:
+    """One logical line in pieces; one that goes over several lines of the text is never plain."""
+    pieces = pieces_of(line)
     if len(pieces) != 1 or "\n" in line:
-        return None
+        return pieces, None
     form, name, rest, text, start, end, computed = pieces[0]
-    return None if form is not _INSTRUCTION_FORM or computed or not name.islower() else (name, rest, text, start, end)
+    if form is not _INSTRUCTION_FORM or computed or not name.islower():
+        return pieces, None
+    return pieces, (name, rest, text, start, end)
 
 
 def is_computed(rest: str) -> bool:

@@ -12,6 +12,7 @@ OPERANDS = (
     "v0", "v255", "s12", "a16", "v[4:7]", "a[0:15]", "s[0:1]", "vcc", "off", "0", "-1", "64", "0x10", "1.0", "v[4]",
     "v[a:b]",
     "vcc_lo", "exec", "m0", "null", "-v1", "|v1|", "neg(v1)", "v1.l", "[v1, v2]", "ttmp3", "acc0", "v 1", "label", "",
+    ".L1", ".LBB0_2", ".Lend+4", ".x",
 )  # fmt: skip
 ENDS = ("", " offset:16", " offset:-16", " offset:0x10", " offset: 8", " glc", " offset:4 glc", " a16", ", offset:4")
 plain_or_not = st.tuples(
@@ -40,6 +41,7 @@ def test_the_short_way_says_what_the_long_way_says(parts: tuple[str, str, list[s
         "s8, s11,-1",
         "v0, v[2:3], off",
         "a16",
+        ".LBB0_1",
     ],
 )
 def test_plain_instructions_go_the_short_way(rest: str) -> None:
