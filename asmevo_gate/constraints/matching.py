@@ -24,8 +24,8 @@ _WILD = re.compile(r"[*?\[]")
 _HWREGS = 64
 """The id of a hardware register has 6 bits (AMDGPUUsage, hwreg)."""
 _Select = Callable[[Decoded], int]
-_NodesOfRole = tuple[_Select | None, tuple[tuple[str, int], ...]]
-"""What selects the registers of a role, and the nodes in it with the registers that each is narrowed to."""
+_NodesOfRole = tuple[str, _Select | None, tuple[tuple[str, int], ...]]
+"""A role, what selects its registers, and the nodes in it with the registers that each is narrowed to."""
 _SMALL_FORMATS = ("2", "3", "4", "MATRIX_FMT_FP6", "MATRIX_FMT_BF6", "MATRIX_FMT_FP4")
 
 
@@ -104,12 +104,15 @@ class Matcher:
         if candidates is None:
             candidates = self._candidates[bits] = tuple(self._candidates_of(bits))
         nodes: dict[str, int] = {}
-        for select, members in candidates:
+        halves = self.graph.half_registers and any(operand.half is not None for operand in decoded.operands)
+        for role, select, members in candidates:
             if select is None:
                 for name, _ in members:
                     nodes[name] = 0
                 continue
             mask = select(decoded)
+            if mask and self.graph.half_registers and role != "hwreg":
+                mask = with_halves(role, decoded, mask) if halves else both_halves(mask)
             if mask:
                 for name, within in members:
                     if registers := mask & within:
@@ -133,10 +136,10 @@ class Matcher:
 
     def _candidates_of(self, bits: int) -> Iterator[_NodesOfRole]:
         """The nodes whose instruction class is among some classes."""
-        for select, members in self._roles:
+        for role, select, members in self._roles:
             chosen = tuple((name, within) for name, within, one in members if bits & one)
             if chosen:
-                yield select, chosen
+                yield role, select, chosen
 
     def _match_static(self, decoded: Decoded, grade: str) -> tuple[int, tuple[int, ...]]:
         """Classes that follow from mnemonic, class bits, grade and what predicates are told; and those that need all of
@@ -171,7 +174,7 @@ class Matcher:
         # The assembler takes 16 bits; only those that the target's maximum needs are known to count.
         return (int(count) & (self.graph.s_nop_maximum - 1)) + 1 if isinstance(count, int) else 1
 
-    def _node_roles(self) -> list[tuple[_Select | None, list[tuple[str, int, int]]]]:
+    def _node_roles(self) -> list[tuple[str, _Select | None, list[tuple[str, int, int]]]]:
         """For each role what selects its registers (``None`` for no registers), and the nodes in that role: name, the
         registers that it is narrowed to, the bit of its class."""
         members: dict[str, list[tuple[str, int, int]]] = {}
@@ -180,17 +183,12 @@ class Matcher:
             if self.graph.half_registers:
                 within = both_halves(within)
             members.setdefault(node.role, []).append((name, within, 1 << self.class_numbers[node.instruction]))
-        return [(self._select(role), nodes) for role, nodes in members.items()]
+        return [(role, self._select(role), nodes) for role, nodes in members.items()]
 
     def _select(self, role: str) -> _Select | None:
         if role == "none":
             return None
-        if role == "hwreg":
-            return self.hwreg_bit
-        select = ROLES[role]
-        if self.graph.half_registers:
-            return lambda decoded: with_halves(role, decoded, select(decoded))
-        return select
+        return self.hwreg_bit if role == "hwreg" else ROLES[role]
 
     def hwreg_bit(self, decoded: Decoded) -> int:
         """``1 << id`` of the hardware register that s_getreg/s_setreg names, 0 when it is not known."""
@@ -250,6 +248,8 @@ class _Compiled:
         if self._any and not classes & self._any:
             return False
         if classes & self._all != self._all or classes & self._none:
+            return False
+        if self._one.depctr and not classes & Op.SOPP:
             return False
         if self._mnemonics and not self._mnemonics.match(decoded.base):
             return False
