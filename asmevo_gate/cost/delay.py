@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-_DELAY = re.compile(r"instid(?P<which>[01])\(\s*(?P<what>\w+)\s*\)")
-_SKIP = re.compile(r"instskip\(\s*(?:(?P<word>SAME|NEXT)|SKIP_(?P<count>\d))\s*\)")
+_DELAY = r"instid(?P<which>[01])\(\s*(?P<what>\w+)\s*\)"
+_SKIP = r"instskip\(\s*(?:(?P<word>SAME|NEXT)|SKIP_(?P<count>\d))\s*\)"
 
 
 def held_by_delay(text: str, value: int | None) -> tuple[int, ...]:
@@ -16,10 +16,10 @@ def held_by_delay(text: str, value: int | None) -> tuple[int, ...]:
     if value is not None:
         first, skip, second = value & 15, value >> 4 & 7, value >> 7 & 15
     else:
-        named = {match["which"]: match["what"] for match in _DELAY.finditer(text)}
+        named = {match["which"]: match["what"] for match in re.finditer(_DELAY, text)}
         first = 0 if named.get("0", "NO_DEP") == "NO_DEP" else 1
         second = 0 if named.get("1", "NO_DEP") == "NO_DEP" else 1
-        found = _SKIP.search(text)
+        found = re.search(_SKIP, text)
         skip = 0
         if found:
             skip = int(found["count"]) + 1 if found["count"] else ("SAME", "NEXT").index(found["word"])
