@@ -1,0 +1,42 @@
+"""Each half of a VOPD depends on its own sources only."""
+
+from __future__ import annotations
+
+from asmevo_gate.analysis.pointer_arguments import argument_accesses
+from asmevo_gate.isa.dual_issue import operands_by_half
+from asmevo_gate.isa.targets import find_target
+from asmevo_gate.program.builder import build_program
+from asmevo_gate.source.parser import parse_source
+from tests.analysis.written_functions import kernel
+
+
+def test_a_pointer_goes_into_the_half_that_reads_it() -> None:
+    text = """.text
+k:
+s_load_b64 s[4:5], s[0:1], 0x0
+s_wait_kmcnt 0x0
+v_dual_mov_b32 v2, s4 :: v_dual_mov_b32 v7, s8
+v_dual_mov_b32 v3, s5 :: v_dual_mov_b32 v6, s9
+global_store_b32 v[{0}], v9, off
+s_endpgm
+.rodata
+.amdhsa_kernel k
+.amdhsa_user_sgpr_kernarg_segment_ptr 1
+.amdhsa_next_free_vgpr 16
+.amdhsa_next_free_sgpr 16
+.end_amdhsa_kernel
+"""
+    found = []
+    for registers in ("2:3", "6:7"):
+        program = build_program(parse_source("k.s", text.format(registers)), find_target("gfx1250"))
+        found.append([access.offset for access in argument_accesses(program.functions[0])])
+    assert found == [[0], []]
+
+
+def test_other_instructions_are_one() -> None:
+    (mov, dual, _) = kernel(
+        "gfx1100", "v_mov_b32 v0, v1\nv_dual_mov_b32 v2, v1 :: v_dual_mov_b32 v3, v0\ns_endpgm"
+    ).instructions
+    assert mov.decoded is not None
+    assert dual.decoded is not None
+    assert [len(operands_by_half(one)) for one in (mov.decoded, dual.decoded)] == [1, 2]
