@@ -14,8 +14,7 @@ from asmevo_gate.analysis.vgpr_msb import MNEMONIC as RENAMES
 from asmevo_gate.isa.instruction import Op
 from asmevo_gate.isa.registers import SGPR, VECTOR, VGPR, bits
 from asmevo_gate.isa.resource_limits import is_unified
-from asmevo_gate.program.control_flow import RETURN
-from asmevo_gate.program.model import Block, Function, Instruction
+from asmevo_gate.program.model import RETURN, Block, Function, Instruction
 
 
 def _preserved() -> int:

@@ -13,7 +13,7 @@ def defined_at_block_starts(function: Function) -> list[int]:
     """The bit set of registers that may have a value at the start of each block (union over paths).
 
     For a device function everything that it reads counts as defined: its arguments are not declared anywhere. A call
-    may give any register a value.
+    may give any register a value, that of a subroutine of the function those that the subroutine writes.
     """
     blocks = function.blocks
     if not blocks:
@@ -26,7 +26,7 @@ def defined_at_block_starts(function: Function) -> list[int]:
     while pending:
         number = pending.pop()
         out = defined[number] | written[number]
-        for successor in blocks[number].successors:
+        for successor in (*blocks[number].successors, *blocks[number].entries):
             merged = defined[successor] | out
             if merged != defined[successor] or successor not in seen:
                 seen.add(successor)
@@ -66,8 +66,12 @@ def _may_be_written(function: Function) -> list[int]:
     if function.understood and not function.has(lambda decoded: decoded.is_call or decoded.has_indexed):
         return written
     for block in function.blocks:
-        if any(may_define(one) == EVERYTHING for one in function.instructions[block.first : block.end]):
+        called = function.called(block)
+        end = block.end if called is None else block.end - 1
+        if any(may_define(one) == EVERYTHING for one in function.instructions[block.first : end]):
             written[block.number] = EVERYTHING
+        elif called is not None:
+            written[block.number] |= called.writes
     return written
 
 

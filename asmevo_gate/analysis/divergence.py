@@ -125,6 +125,9 @@ def _solve(function: Function, at_entry: int) -> list[int | None]:
         assert state is not None
         for effect in of_blocks[number]:
             state = _after(effect, state)
+        called = function.called(function.blocks[number])
+        if called is not None:
+            state &= ~called.writes
         leaving[number] = state
         for successor in function.blocks[number].successors:
             old = entering[successor]

@@ -28,6 +28,7 @@ def function_effects(function: Function, model: CounterModel) -> FunctionEffects
     for index in renamed_instructions(function):
         effects[index] = _without_vgprs(effects[index])
     _add_skipped_waits(function, model, effects)
+    _follow_calls(function, effects)
     return FunctionEffects(effects, _moves(texts))
 
 
@@ -80,3 +81,11 @@ def _add_skipped_waits(function: Function, model: CounterModel, effects: list[Ef
                     break
             issued.append((order, event.locks))
             del issued[: -model.capacity[track]]
+
+
+def _follow_calls(function: Function, effects: list[Effect]) -> None:
+    """Take from the calls of subroutines that nothing is known behind them: these are followed."""
+    for block in function.blocks:
+        if block.entries:
+            call = effects[block.end - 1]
+            effects[block.end - 1] = call._replace(active=bool(call.waits or call.events), unknown="", special=False)

@@ -8,6 +8,10 @@ liveness (it is safe for moving and deleting instructions), never under-states i
 
 A register counts as live only where some path from the entry can have given it a value: without that, the outer
 need would reach back to the start of the kernel.
+
+A call of a subroutine of the function reads what the subroutine reads before it writes it. In the subroutine, what the
+code behind any of its calls needs is live; the peak counts each call with what is live behind that one, and with all
+registers that its subroutines touch.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from asmevo_gate.analysis.definitions import defined_at_block_starts, may_define
 from asmevo_gate.analysis.exec_mask import ExecChange, exec_change
 from asmevo_gate.isa.instruction import MATRIX, Decoded, Op
 from asmevo_gate.isa.registers import AGPRS, EXEC, SGPR, VECTOR, VGPR, VGPRS, bits
-from asmevo_gate.program.model import Block, Function
+from asmevo_gate.program.model import COMES_BACK, Block, Function
 
 _IGNORES_EXEC = MATRIX | Op.ACCVGPR
 _LANE_ACCESS = ("v_readlane_", "v_readfirstlane_", "v_writelane_", "v_permlane")
@@ -28,6 +32,10 @@ _LANE_ACCESS = ("v_readlane_", "v_readfirstlane_", "v_writelane_", "v_permlane")
 
 CALL_READS = bits(VGPR.start, 32) | bits(SGPR.start, 32)
 """Argument registers of the AMDGPU calling convention (AMDGPUUsage, "Non-Kernel Functions": v0-v31, s0-s31)."""
+
+
+_Needs = dict[int, tuple[int, int]]
+"""Needs inside and outside of EXEC, by the number of a block."""
 
 
 class Peak(msgspec.Struct, frozen=True):
@@ -99,12 +107,13 @@ def live_registers(function: Function) -> Liveness:
             effect = _effect(decoded)
             for index in indices:
                 effects[index] = effect
+    _read_by_subroutines(function, effects)
     needs = _solve_needs(function, effects)
     solution = _Solution(function, effects, needs, defined_at_block_starts(function))
     exact = (
         function.understood
         and not function.has(lambda decoded: decoded.has_indexed)
-        and not any(block.leaves for block in function.blocks)
+        and not any(block.leaves and block.leaves != COMES_BACK for block in function.blocks)
     )
     return Liveness(*_peaks(solution), exact, solution)
 
@@ -163,17 +172,52 @@ def _joined(effects: list[_Effect]) -> _Effect | None:
     return _Effect(reads, kills, _Lanes(reads_outside, kills_outside, ExecChange.NONE))
 
 
+def _read_by_subroutines(function: Function, effects: list[_Effect]) -> None:
+    """Give the calls of subroutines the effect of what they call."""
+    needed: _Needs = {}
+    calls = [block for block in function.blocks if block.entries]
+    # Callees first: a subroutine has more blocks than those that it calls.
+    for entry in sorted(function.subroutines, key=lambda one: len(function.subroutines[one])):
+        inside = function.subroutines[entry]
+        _call_effects(function, effects, [block for block in calls if block.number in inside], needed)
+        nothing: _Needs = dict.fromkeys(inside, (0, 0))
+        needed[entry] = _solve(function, effects, nothing, sorted(inside))[1][entry]
+    _call_effects(function, effects, calls, needed)
+
+
+def _call_effects(function: Function, effects: list[_Effect], calls: list[Block], needed: _Needs) -> None:
+    for block in calls:
+        call, called = function.instructions[block.end - 1].decoded, function.called(block)
+        if call is None or called is None:
+            continue
+        reads, reads_outside = call.reads, 0
+        for entry in block.entries:
+            reads |= needed[entry][0]
+            reads_outside |= needed[entry][1]
+        change = ExecChange.UNKNOWN if called.writes & EXEC else ExecChange.NONE
+        effects[block.end - 1] = _Effect(reads, call.writes, _Lanes(reads_outside, 0, change))
+
+
 def _solve_needs(function: Function, effects: list[_Effect]) -> list[tuple[int, int]]:
-    """Needs at the end of each block: the least fixed point, by a worklist in reverse order.
+    """Needs at the end of each block."""
+    blocks = function.blocks
+    at_exit = _needed_at_exit(function)
+    leaving = ((block.leaves and block.leaves != COMES_BACK) or block.falls_off for block in blocks)
+    at_end = {number: (at_exit if leaves else 0, 0) for number, leaves in enumerate(leaving)}
+    at_end = _solve(function, effects, at_end, list(at_end))[0]
+    return [at_end[block.number] for block in blocks]
+
+
+def _solve(function: Function, effects: list[_Effect], at_end: _Needs, pending: list[int]) -> tuple[_Needs, _Needs]:
+    """Needs at the end and at the start of some blocks: the least fixed point, by a worklist in reverse order. What is
+    needed at the end is raised from ``at_end``.
 
     The sets only grow and are bounded by the register line, and every step is monotone, so this ends.
     """
     blocks = function.blocks
-    of_blocks = [_joined(effects[block.first : block.end]) for block in blocks]
-    at_exit = _needed_at_exit(function)
-    at_end = [(at_exit if block.leaves or block.falls_off else 0, 0) for block in blocks]
-    at_start: list[tuple[int, int]] = [(0, 0)] * len(blocks)
-    pending = list(range(len(blocks)))
+    coming_back = _coming_back(function)
+    of_blocks = {number: _joined(effects[blocks[number].first : blocks[number].end]) for number in pending}
+    at_start: _Needs = dict.fromkeys(pending, (0, 0))
     waiting = set(pending)
     while pending:
         number = pending.pop()
@@ -189,15 +233,26 @@ def _solve_needs(function: Function, effects: list[_Effect]) -> list[tuple[int, 
         if (inside, outside) == at_start[number]:
             continue
         at_start[number] = (inside, outside)
-        for predecessor in block.predecessors:
-            old = at_end[predecessor]
+        for predecessor in (*block.predecessors, *coming_back.get(number, ())):
+            old = at_end.get(predecessor)
+            if old is None:
+                continue
             new = (old[0] | inside, old[1] | outside)
             if new != old:
                 at_end[predecessor] = new
                 if predecessor not in waiting:
                     waiting.add(predecessor)
                     pending.append(predecessor)
-    return at_end
+    return at_end, at_start
+
+
+def _coming_back(function: Function) -> dict[int, list[int]]:
+    """For each block behind a call of subroutines the blocks that come back from these."""
+    found: dict[int, list[int]] = {}
+    for number, behind in function.behind_calls.items():
+        for one in behind:
+            found.setdefault(one, []).append(number)
+    return found
 
 
 def _needed_at_exit(function: Function) -> int:
@@ -234,10 +289,15 @@ def _peaks(solution: _Solution) -> tuple[Peak, Peak]:
     """Where the most VGPRs and the most AGPRs are live. A block is not looked at more closely where all registers that
     it touches or passes on together are no more than the peak so far."""
     function = solution.function
-    by_calls = CALL_READS if function.has(lambda decoded: decoded.of(Op.CALL)) else 0
+    by_calls = CALL_READS if function.calls_outside else 0
+    only_called = _only_called(function)
     vgprs, agprs = Peak(0, 0), Peak(0, 0)
     for block, uses in zip(function.blocks, function.uses_of_blocks, strict=True):
+        if block.number in only_called:
+            continue
         inside, outside = solution.needs[block.number]
+        called = function.called(block)
+        by_calls |= called.reads | called.writes if called is not None else 0
         most = inside | outside | uses.reads | uses.writes | by_calls
         if (most & VGPRS).bit_count() <= vgprs.count and (most & AGPRS).bit_count() <= agprs.count:
             continue
@@ -248,12 +308,26 @@ def _peaks(solution: _Solution) -> tuple[Peak, Peak]:
                 unseen = True
                 continue
             at_once = after | decoded.writes
+            if called is not None and index == block.end - 1:
+                at_once |= called.reads | called.writes
             # What is live before an instruction was live after the one before it.
             for live in (before, at_once) if unseen else (at_once,):
                 vgprs = _higher(vgprs, index, live & VGPRS)
                 agprs = _higher(agprs, index, live & AGPRS)
             unseen = False
     return vgprs, agprs
+
+
+def _only_called(function: Function) -> set[int]:
+    """The blocks of subroutines that nothing but their calls leads to."""
+    if not function.subroutines:
+        return set()
+    seen, pending = {0}, [0]
+    while pending:
+        new = set(function.blocks[pending.pop()].successors) - seen
+        seen |= new
+        pending += new
+    return set(function.in_subroutines) - seen
 
 
 def _higher(peak: Peak, index: int, live: int) -> Peak:

@@ -152,6 +152,31 @@ def _add_to_loop(body: set[int], latch: int, blocks: tuple[Block, ...]) -> None:
             stack += blocks[number].predecessors
 
 
+def postorder_ranks(blocks: Sequence[Block]) -> list[int]:
+    """The place of each block in a reverse postorder of all of them, also of those that the entry does not lead to."""
+    seen = [False] * len(blocks)
+    postorder: list[int] = []
+    for root in range(len(blocks)):
+        if seen[root]:
+            continue
+        seen[root] = True
+        stack = [(root, iter(blocks[root].successors))]
+        while stack:
+            number, successors = stack[-1]
+            for successor in successors:
+                if not seen[successor]:
+                    seen[successor] = True
+                    stack.append((successor, iter(blocks[successor].successors)))
+                    break
+            else:
+                postorder.append(number)
+                stack.pop()
+    ranks = [0] * len(blocks)
+    for position, number in enumerate(reversed(postorder)):
+        ranks[number] = position
+    return ranks
+
+
 def loop_depths(blocks: tuple[Block, ...]) -> list[int]:
     """How many loops each block is in."""
     depths = [0] * len(blocks)

@@ -8,7 +8,6 @@ from functools import cached_property
 from asmevo_gate.analysis.counters import UNORDERED, CounterModel, Effect, Event
 from asmevo_gate.analysis.path_conditions import FORGET, NOTHING, Facts, Step, after, along, both, step_of
 from asmevo_gate.analysis.pending_state import Race
-from asmevo_gate.program.control_flow import RETURN
 from asmevo_gate.program.model import Block, Function
 
 STEPS_PER_RACE = 30_000
@@ -41,6 +40,8 @@ class Feasibility:
         event = next((one for one in self._effects[race.producer].events if one.track == race.track), None)
         if event is None or event.also or race.access in ("barrier", "ldsdma") or self._left <= 0:
             return True
+        if any(self._in_subroutine(index) for index in (race.producer, race.consumer)):
+            return True  # the ways into and out of a subroutine are not searched
         search = _Search(self, race, event)
         found = search.reaches()
         self._left -= search.steps
@@ -69,7 +70,7 @@ class Feasibility:
                 if new != old:
                     known[number] = new
                     work.append(number)
-        if any(block.leaves and block.leaves != RETURN for block in blocks):
+        if any(block.lost for block in blocks):
             for block in blocks:  # control may come back anywhere
                 if not block.predecessors and block.number:
                     known[block.number] = NOTHING
@@ -96,7 +97,15 @@ class Feasibility:
                 step = FORGET if self._effects[index].unknown else step_of(decoded)
                 if step:
                     known.append((index, step))
+            called, call = self._function.called(block), self._function.instructions[block.end - 1].decoded
+            if called is not None and call is not None:
+                writes = (call.writes | called.writes) & FORGET.writes
+                known[-1:] = [(block.end - 1, FORGET._replace(writes=writes))]
         return known
+
+    def _in_subroutine(self, index: int) -> bool:
+        blocks = self._function.blocks
+        return any(blocks[one].first <= index < blocks[one].end for one in self._function.in_subroutines)
 
     def moves(self, block: Block, track: int) -> list[int]:
         """Instructions of a block that matter for events of a track."""

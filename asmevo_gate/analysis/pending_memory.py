@@ -10,13 +10,14 @@ import msgspec
 
 from asmevo_gate.analysis.counters import CounterModel, Effect, counter_model
 from asmevo_gate.analysis.function_effects import function_effects
+from asmevo_gate.analysis.loops import postorder_ranks
 from asmevo_gate.analysis.pending_feasibility import Feasibility
 from asmevo_gate.analysis.pending_state import STUCK, Events, Race, Report, State
+from asmevo_gate.analysis.pending_subroutines import Subroutines
 from asmevo_gate.analysis.pending_walk import Walk
 from asmevo_gate.errors import LimitError
 from asmevo_gate.isa.instruction import Op
-from asmevo_gate.program.control_flow import RETURN
-from asmevo_gate.program.model import Block, Function, Instruction
+from asmevo_gate.program.model import RETURN, Block, Function, Instruction
 
 WORK_LIMIT = 50_000_000
 """Largest number of steps (instructions walked plus events merged) for one function."""
@@ -82,6 +83,8 @@ class PendingMemory:
         self._work = 0
         self._at_start: list[State | None] = [None] * len(function.blocks)
         self._races_in: dict[int, list[Race]] = {}
+        self._ranks = postorder_ranks(function.blocks)
+        self._subroutines = Subroutines(function, self._ranks, self._leave)
         if below is None:
             self._solve()
         else:
@@ -127,8 +130,8 @@ class PendingMemory:
             if reason:
                 found.append((index, reason))
         for block in self.function.blocks:
-            if block.leaves and block.leaves != RETURN:
-                found.append((block.end - 1, f"where control goes is not known: {block.leaves}"))
+            if block.lost:
+                found.append((block.end - 1, f"where control goes is not known: {block.lost}"))
         return tuple(sorted(found))
 
     @cached_property
@@ -174,7 +177,7 @@ class PendingMemory:
     def state_before(self, index: int) -> State | None:
         """The abstract state before an instruction, ``None`` in code that cannot be reached."""
         block = self.block_of(index)
-        start = self._at_start[block.number]
+        start = self.start_of(block)
         if start is None:
             return None
         walk = Walk(self.model, self.effects, start)
@@ -187,13 +190,19 @@ class PendingMemory:
         return self._moves[bisect_left(self._moves, first) : bisect_left(self._moves, end)]
 
     def state_after(self, block: Block, start: State | None = None) -> State | None:
-        """The abstract state at the end of a block, from its fixed point or from a given state."""
-        start = start or self._at_start[block.number]
+        """The abstract state at the end of a block, behind the call there, from its fixed point or a given state."""
+        start = start or self.start_of(block)
+        return None if start is None else self._leave(block, start)
+
+    def state_at_call(self, block: Block) -> State | None:
+        """The abstract state with which the subroutines that the end of a block calls begin."""
+        start = self.start_of(block)
         return None if start is None else self._behind(block, start)
 
     def start_of(self, block: Block) -> State | None:
-        """The abstract state at the start of a block."""
-        return self._at_start[block.number]
+        """The abstract state at the start of a block, over all calls where it is part of a subroutine."""
+        main, called = self._at_start[block.number], self._subroutines.at_start.get(block.number)
+        return called if main is None else main if called is None else main.joined(called)
 
     def block_of(self, index: int) -> Block:
         """The block that holds an instruction."""
@@ -222,10 +231,22 @@ class PendingMemory:
         for index in moves:
             effect = self.effects[index]
             if effect.active or effect.touches & walk.holds or effect.writes & walk.locks:
-                if report and effect.waits and not effect.touches:
+                if report and effect.waits and not effect.touches and block.number not in self.function.in_subroutines:
                     self.found_by_wait[index] = walk.found_by(effect.waits)
                 step(index, effect, report)
         return walk.state()
+
+    def _leave(self, block: Block, start: State, report: Report | None = None) -> State | None:
+        """The state at the end of a block, behind the call there; ``None`` when that never comes back."""
+        end = self._behind(block, start, report)
+        self._work += block.end - block.first + 1 if report else 0
+        if self._work > self._work_limit:
+            raise LimitError(
+                f"'{self.function.name}' has too many memory operations in flight on too many paths: "
+                f"more than {self._work_limit} steps",
+                "split the function, or raise the work limit of the counter analysis",
+            )
+        return self._subroutines.pass_through(block, end, report) if block.entries else end
 
     def _solve(self) -> None:
         """Worklist in reverse postorder; see :mod:`pending_state` for why it ends."""
@@ -234,9 +255,9 @@ class PendingMemory:
             return
         self._at_start[0] = State({}, lds_empty=self.function.is_kernel)
         self._run([0])
-        if any(block.leaves and block.leaves != RETURN for block in blocks):
+        if any(block.lost for block in blocks):
             for block in blocks:
-                if self._at_start[block.number] is None and not block.predecessors:
+                if self.start_of(block) is None and not block.predecessors:
                     self._at_start[block.number] = State({})
                     self._run([block.number])
 
@@ -244,6 +265,7 @@ class PendingMemory:
         self._at_start = list(below._at_start)
         self._races_in = dict(below._races_in)
         self.found_by_wait = dict(below.found_by_wait)
+        self._subroutines.at_start = dict(below._subroutines.at_start)  # what they do has not changed
         changed = [
             block.number
             for block in self.function.blocks
@@ -266,11 +288,12 @@ class PendingMemory:
             start = self._at_start[number]
             assert start is not None
             races: list[Race] = []
-            end = self._behind(block, start, races.append)
+            end = self._leave(block, start, races.append)
+            self._races_in[number] = races  # of the last walk, which starts with what the fixed point holds
+            if end is None:
+                continue
             if block.leaves == RETURN and not self.function.is_kernel:
                 self._check_return(block.end - 1, end, races.append)
-            self._races_in[number] = races  # of the last walk, which starts with what the fixed point holds
-            self._work += block.end - block.first + 1
             size = end.size()
             for successor in block.successors:
                 known = self._at_start[successor]
@@ -282,38 +305,6 @@ class PendingMemory:
                 if successor not in queued:
                     queued.add(successor)
                     heapq.heappush(queue, (rank[successor], successor))
-            if self._work > self._work_limit:
-                raise LimitError(
-                    f"'{self.function.name}' has too many memory operations in flight on too many paths: "
-                    f"more than {self._work_limit} steps",
-                    "split the function, or raise the work limit of the counter analysis",
-                )
-
-    @cached_property
-    def _ranks(self) -> list[int]:
-        """Reverse postorder number of each block."""
-        blocks = self.function.blocks
-        seen = [False] * len(blocks)
-        postorder: list[int] = []
-        for root in range(len(blocks)):
-            if seen[root]:
-                continue
-            seen[root] = True
-            stack = [(root, iter(blocks[root].successors))]
-            while stack:
-                number, successors = stack[-1]
-                for successor in successors:
-                    if not seen[successor]:
-                        seen[successor] = True
-                        stack.append((successor, iter(blocks[successor].successors)))
-                        break
-                else:
-                    postorder.append(number)
-                    stack.pop()
-        ranks = [0] * len(blocks)
-        for position, number in enumerate(reversed(postorder)):
-            ranks[number] = position
-        return ranks
 
 
 def pending_memory(function: Function) -> PendingMemory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import msgspec
@@ -10,7 +11,7 @@ from asmevo_gate.analysis.lds_overwrites import lds_overwrites
 from asmevo_gate.analysis.pending_memory import PendingMemory
 from asmevo_gate.analysis.pending_state import STUCK, Race, State
 from asmevo_gate.analysis.pending_walk import Walk
-from asmevo_gate.program.model import Block, Function, Instruction
+from asmevo_gate.program.model import COMES_BACK, Block, Function, Instruction
 
 TRACED_PATHS = 200
 """Races of one function whose path is traced; the others name producer and consumer only."""
@@ -165,8 +166,7 @@ class _Tracer:
             wanted = start.on(race.track).get(event) if start else None
             if wanted is None:
                 continue
-            for previous in all_blocks[number].predecessors:
-                end = self._end(all_blocks[previous])
+            for previous, end in self._edges_back(all_blocks[number], home):
                 carried = end.on(race.track).get(event) if end else None
                 if carried != wanted:
                     continue
@@ -176,6 +176,25 @@ class _Tracer:
                     came_from[previous] = number
                     queue.append(previous)
         return None
+
+    def _edges_back(self, block: Block, home: Block) -> Iterator[tuple[int, State | None]]:
+        """The blocks that control comes from, each with what is in flight on the way. A subroutine is entered from its
+        calls; it is left towards what is behind them where the path begins in it."""
+        function = self._memory.function
+        for previous in block.predecessors:
+            yield previous, self._end(function.blocks[previous])
+        if not function.in_subroutines:
+            return
+        if block.number in function.in_subroutines:
+            for calling in function.blocks:
+                if block.number in calling.entries:
+                    yield calling.number, self._memory.state_at_call(calling)
+        if home.number in function.in_subroutines:
+            for previous in block.predecessors:
+                for entry in function.blocks[previous].entries:
+                    for one in sorted(function.subroutines[entry]):
+                        if function.blocks[one].leaves == COMES_BACK:
+                            yield one, self._end(function.blocks[one])
 
     def _chain(self, number: int, came_from: dict[int, int]) -> list[Block]:
         found = []

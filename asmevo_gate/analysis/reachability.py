@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 
 from asmevo_gate.isa.instruction import Op
-from asmevo_gate.program.control_flow import RETURN
-from asmevo_gate.program.model import Block, Function
+from asmevo_gate.program.model import COMES_BACK, RETURN, Block, Function
 
 
 def reachable_blocks(function: Function) -> frozenset[int]:
@@ -33,8 +33,8 @@ def _follow(function: Function, entries: list[int], seen: set[int]) -> None:
     anywhere = False
     while stack:
         block = blocks[stack.pop()]
-        following = list(block.successors)
-        if block.leaves and block.leaves != RETURN and not anywhere:
+        following = [*block.successors, *block.entries]
+        if block.lost and not anywhere:
             anywhere = True
             following += [other.number for other in blocks if other.label]
         for successor in following:
@@ -69,7 +69,10 @@ def _computed_addresses(function: Function, seen: set[int]) -> list[int]:
 
 def unreachable_runs(function: Function) -> list[tuple[Block, ...]]:
     """The blocks that control does not reach, as runs of neighbours in program order."""
-    reachable = reachable_blocks(function)
+    return _runs_without(function, reachable_blocks(function))
+
+
+def _runs_without(function: Function, reachable: Set[int]) -> list[tuple[Block, ...]]:
     runs: list[list[Block]] = [[]]
     for block in function.blocks:
         if block.number in reachable:
@@ -79,16 +82,33 @@ def unreachable_runs(function: Function) -> list[tuple[Block, ...]]:
     return [tuple(run) for run in runs if run]
 
 
-def subroutines_of_computed_calls(function: Function) -> list[tuple[Block, ...]]:
-    """Unreachable runs that return, where reachable code calls through registers: what those calls may go to."""
-    if not function.of(Op.CALL):
+def subroutines_not_followed(function: Function) -> list[tuple[Block, ...]]:
+    """Runs of blocks that return and that nothing followed leads to, where reachable code has calls that are not
+    followed: what those calls may go to."""
+    if not _calls_not_followed(function):
+        return []
+    followed: set[int] = set()
+    _follow(function, [0], followed)
+    returning = (
+        run for run in _runs_without(function, followed) if any(block.leaves in (RETURN, COMES_BACK) for block in run)
+    )
+    return list(returning)
+
+
+def calls_not_followed(function: Function) -> list[tuple[Block, str]]:
+    """Reachable calls that go, or may go, to a subroutine of the function, and are not followed into it: the blocks
+    that end with them, and why."""
+    unknown = "the target of this call is not known, and the function has subroutines"
+    return [
+        (block, block.call.reason or unknown)
+        for block in _calls_not_followed(function)
+        if block.call is not None and (block.call.reason or (function.subroutines and not block.call.targets))
+    ]
+
+
+def _calls_not_followed(function: Function) -> list[Block]:
+    calls = [block for block in function.blocks if block.call is not None and not block.entries]
+    if not calls:
         return []
     reachable = reachable_blocks(function)
-    calls = any(
-        one.decoded is not None and one.decoded.of(Op.CALL)
-        for block in function.blocks
-        if block.number in reachable
-        for one in function.instructions[block.first : block.end]
-    )
-    returning = (run for run in unreachable_runs(function) if any(block.leaves == RETURN for block in run))
-    return list(returning) if calls else []
+    return [block for block in calls if block.number in reachable]

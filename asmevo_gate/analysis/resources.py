@@ -129,10 +129,11 @@ def register_usage(function: Function) -> Usage:
     for _, decoded, indices in function.spellings:
         if decoded is not None:
             touched |= decoded.reads | decoded.writes
-            if decoded.is_call:
-                found.append((indices[0], "calls: registers of the callees are not counted"))
             if decoded.has_indexed:
                 found.append((indices[0], "registers are indexed at run time"))
+    outside = [block.end - 1 for block in function.blocks if block.call is not None and not block.entries]
+    if outside:
+        found.append((outside[0], "calls: registers of the callees are not counted"))
     not_understood = function.not_understood
     for one in not_understood[:REASONS]:
         line = one.statement.outer_place.line

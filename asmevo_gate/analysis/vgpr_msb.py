@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asmevo_gate.program.model import Function
+from asmevo_gate.program.model import Block, Function
 
 MNEMONIC = "s_set_vgpr_msb"
 _FIELDS = 0xFF
@@ -30,8 +30,15 @@ def renamed_instructions(function: Function) -> frozenset[int]:
                 renames = not isinstance(value, int) or bool(value & _FIELDS)
             elif renames:
                 found.add(index)
-        for successor in block.successors:
+        if block.entries:  # VGPRs may be renamed when a subroutine comes back that touches their high bits
+            called = frozenset().union(*(function.subroutines[entry] for entry in block.entries))
+            renames = renames or any(_renames(function, blocks[one]) for one in called)
+        for successor in (*block.successors, *block.entries):
             if may_rename[successor] is None or (renames and not may_rename[successor]):
                 may_rename[successor] = bool(may_rename[successor]) or renames
                 work.append(successor)
     return frozenset(found)
+
+
+def _renames(function: Function, block: Block) -> bool:
+    return any(one.statement.name == MNEMONIC for one in function.instructions[block.first : block.end])

@@ -17,6 +17,7 @@ from asmevo_gate.cost.figures import Figures, figures_of
 from asmevo_gate.cost.interval import Cycles, low_of
 from asmevo_gate.cost.load import Shared, share
 from asmevo_gate.cost.open_memory import open_at_entry
+from asmevo_gate.cost.subroutines import with_subroutines
 from asmevo_gate.cost.timing import Timed, Timing, timing_for
 from asmevo_gate.cost.ways import Ways
 from asmevo_gate.program.model import Block, Function, Program
@@ -64,7 +65,8 @@ class KernelCost(msgspec.Struct, frozen=True, dict=True):
     """The cost of a kernel or device function at an occupancy of ``waves`` a SIMD.
 
     ``cycles`` are clk of the longest way from the entry to an end, every loop counted for one iteration: a figure
-    for comparing two versions, not a run time. ``unreached`` are blocks that no way leads to.
+    for comparing two versions, not a run time. A call counts with the longest of the subroutines of the function that
+    it may go to; code elsewhere does not count. ``unreached`` are blocks that no way leads to.
     """
 
     name: str
@@ -125,16 +127,15 @@ class _Costs:
         self._timed = _timed(function, self._timing)
         self._lines = [_lines(function, block) for block in function.blocks]
         bodies = [self._body(block) for block in function.blocks]
-        pending = open_at_entry(function.blocks, [body.sequence for body in bodies])
+        pending = open_at_entry(function, [body.sequence for body in bodies])
         self._costs = [
             body_cost(body, self._waves, pending=still_open) for body, still_open in zip(bodies, pending, strict=True)
         ]
-        self._ways = Ways(
-            function.blocks,
-            [cost.load for cost in self._costs],
-            [self._taken_extra(block) for block in function.blocks],
-            len(self._timing.pipe_names),
-        )
+        loads, taken = [cost.load for cost in self._costs], [self._taken_extra(block) for block in function.blocks]
+        pipes = len(self._timing.pipe_names)
+        if function.subroutines:
+            loads = with_subroutines(function, loads, taken, pipes)
+        self._ways = Ways(function.blocks, loads, taken, pipes)
 
     def _body(self, block: Block) -> Body:
         own_loop = block.number in block.successors
@@ -154,7 +155,7 @@ class _Costs:
         return last.step.taken_extra if last is not None and not last.step.always_taken else 0.0
 
     def kernel(self) -> KernelCost:
-        function = self._function
+        function, called = self._function, self._function.in_subroutines
         loops = tuple(self._loop_costs())
         way = self._ways.longest(0, self._ways.order[::-1])
         load = self._ways.load(way)
@@ -169,7 +170,7 @@ class _Costs:
             shared.ipc, load.instructions, self._hottest(way, loops),
             tuple(dict.fromkeys(text for cost in self._costs for text in cost.not_modelled)),
             (*self._assumed, *dict.fromkeys(text for cost in self._costs for text in cost.assumptions)),
-            tuple(block.number for block in function.blocks if block.number not in self._ways.place),
+            tuple(number for number in range(len(blocks)) if number not in self._ways.place.keys() | called),
         )  # fmt: skip
 
     def _loop_costs(self) -> Iterator[LoopCost]:
@@ -219,7 +220,7 @@ class _Costs:
         way = [loop.header]
         while True:
             inside = [number for number in self._blocks[way[-1]].successors if number in loop.blocks]
-            if len(inside) != 1:
+            if len(inside) != 1 or self._blocks[way[-1]].entries:
                 return None
             if inside[0] == loop.header:
                 return way if len(way) == len(loop.blocks) else None
@@ -267,6 +268,10 @@ def _assumed(function: Function, timing: Timing, occupancy: int | None) -> tuple
     found = []
     if occupancy is None:
         found.append("occupancy is not known; taken as one wave a SIMD")
+    if function.subroutines:
+        found.append("a call counts with the longest of the subroutines that it may go to")
+    if function.calls_outside:
+        found.append("called code outside of the function does not count")
     if timing.fingerprint.target != function.target.name:
         found.append(f"timing of {timing.fingerprint.target} stands in for {function.target.name}")
     return tuple(found)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import msgspec
 
-from asmevo_gate.analysis.reachability import subroutines_of_computed_calls
+from asmevo_gate.analysis.reachability import calls_not_followed, subroutines_not_followed
 from asmevo_gate.constraints.model import ConstraintGraph
 from asmevo_gate.cost.interval import scaled
 from asmevo_gate.errors import GateError
@@ -15,7 +15,6 @@ from asmevo_gate.gate.result import Metrics, Unknown
 from asmevo_gate.isa.targets import Target
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.program.calls import CallTargets
-from asmevo_gate.program.control_flow import RETURN
 from asmevo_gate.program.model import Program
 from asmevo_gate.rules.facts import FileFacts, KernelFacts
 from asmevo_gate.rules.registry import all_rules
@@ -160,10 +159,14 @@ def _unknown(program: Program, kernels: Iterable[KernelFacts]) -> Iterator[Unkno
                 place = instruction.statement.place
                 yield Unknown(place.file, place.line, instruction.statement.text, instruction.unknown.reason)
         for block in function.blocks:
-            if block.leaves and block.leaves != RETURN:
+            if block.lost:
                 statement = function.instructions[block.end - 1].statement
-                yield Unknown(statement.place.file, statement.place.line, statement.text, block.leaves)
-        for run in subroutines_of_computed_calls(function):
+                yield Unknown(statement.place.file, statement.place.line, statement.text, block.lost)
+        for block, reason in calls_not_followed(function):
+            statement = function.instructions[block.end - 1].statement
+            reason = f"what happens in a subroutine of the function is not followed: {reason}"
+            yield Unknown(statement.place.file, statement.place.line, statement.text, reason)
+        for run in subroutines_not_followed(function):
             statement = function.instructions[run[0].first].statement
             reason = "subroutines from here on are only reached by calls, which are not followed"
             yield Unknown(statement.place.file, statement.place.line, statement.text, reason)

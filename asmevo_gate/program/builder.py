@@ -169,7 +169,8 @@ def _build_function(
     wave = _wave_size(target, wave_size, descriptor, metadata)
     isa = isa_for(target, wave)
     instructions, spellings = _decoded(_without_padding(body.statements, isa), isa)
-    blocks = build_blocks(instructions, body.labels, spellings)
+    is_kernel = descriptor is not None or metadata is not None
+    blocks = build_blocks(instructions, body.labels, spellings, is_kernel=is_kernel)
     function = Function(body.name, target, wave, instructions, body.labels, blocks, body.entry, descriptor, metadata)
     vars(function)["spellings"] = spellings
     return function

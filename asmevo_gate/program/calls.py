@@ -1,22 +1,19 @@
 """Calls whose target is known, and a function with the called code put in: once for each call, so that every path
 through the result is a path of the program.
 
-Followed are ``s_call_b64`` to a symbol of the file and ``s_swappc_b64`` through an address that is computed from
-``s_getpc_b64`` right before it. A callee that calls itself, and what is beyond :data:`MOST_INSTRUCTIONS`,
-:data:`MOST_COPIES` or :data:`MOST_DEPTH`, is not followed: a short file can name calls without end.
+Followed are calls of functions of the file, and of code of the function itself (:mod:`jump_targets` says where a call
+goes). Code that calls itself, and what is beyond :data:`MOST_INSTRUCTIONS`, :data:`MOST_COPIES` or :data:`MOST_DEPTH`,
+is not followed: a short file can name calls without end.
 """
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Sequence
 
 import msgspec
 
 from asmevo_gate.isa.instruction import Decoded, Op
-from asmevo_gate.program.control_flow import RETURN
-from asmevo_gate.program.long_branch import LongBranches
-from asmevo_gate.program.model import Block, Function, Instruction
+from asmevo_gate.program.model import COMES_BACK, RETURN, Block, Call, Function, Instruction, Spelling
 
 MOST_INSTRUCTIONS = 20_000
 """Instructions that are put into one function at most."""
@@ -25,15 +22,13 @@ MOST_COPIES = 256
 MOST_DEPTH = 16
 """Calls inside of each other that are followed at most."""
 _CALLER = 0
-_OUTSIDE = 1 << 40
-"""Places from here on are other functions of the file, by number; below are instructions of the function at hand."""
 
 
 class Callee(msgspec.Struct, frozen=True):
-    """Where a call goes: a function of the file, entered at the start of one of its blocks."""
+    """Where a call goes: a function of the file, entered at the start of one of some of its blocks."""
 
     function: Function
-    entry: int
+    entries: tuple[int, ...]
 
 
 class LinkedFunction(msgspec.Struct, frozen=True):
@@ -42,69 +37,63 @@ class LinkedFunction(msgspec.Struct, frozen=True):
     ``function`` begins with the instructions and blocks of the caller, under their own numbers. ``copy_of`` tells for
     each block whose it is: 0 the caller's, else the number of the copy of a callee. ``followed`` are the calls, by
     index in ``function``, that lead into a copy: there they are jumps. ``unresolved`` are those that lead nowhere,
-    with the reason; they are calls still.
+    with the reason; they are calls still. ``leads_elsewhere``: not only subroutines of the function were put in.
     """
 
     function: Function
     copy_of: tuple[int, ...]
     followed: frozenset[int]
     unresolved: tuple[tuple[int, str], ...]
+    leads_elsewhere: bool = False
 
 
 class CallTargets:
     """Where the calls of the functions of one file go. Each function is looked at once, however often it is called."""
 
     def __init__(self, functions: Sequence[Function]) -> None:
-        self._functions = functions
-        self._places = {function.name: _OUTSIDE + number for number, function in enumerate(functions)}
-        self._callees: dict[str, dict[int, Callee | str]] = {}
-        self._blocks: dict[tuple[str, int], tuple[int, ...]] = {}
+        self._functions = {
+            label: function for function in functions for label, index in function.labels.items() if index == 0
+        } | {function.name: function for function in functions}
+        self._callees: dict[str, dict[int, tuple[Callee, ...] | str]] = {}
+        self._blocks: dict[tuple[str, tuple[int, ...]], tuple[int, ...]] = {}
 
-    def callees(self, function: Function) -> dict[int, Callee | str]:
-        """For each call of a function, by index: where it goes, or why that is not known."""
+    def callees(self, function: Function) -> dict[int, tuple[Callee, ...] | str]:
+        """For each call of a function, by index: where it may go, or why that is not known."""
         if function.name not in self._callees:
-            self._callees[function.name] = self._found(function)
+            self._callees[function.name] = {
+                block.end - 1: self._found(function, block, block.call) for block in function.blocks if block.call
+            }
         return self._callees[function.name]
 
     def blocks(self, callee: Callee) -> tuple[int, ...]:
-        """The numbers of the blocks that a callee runs, its entry first."""
-        key = (callee.function.name, callee.entry)
+        """The numbers of the blocks that a callee runs, its entries first."""
+        key = (callee.function.name, callee.entries)
         if key not in self._blocks:
-            self._blocks[key] = _reached(callee.function, callee.entry)
+            self._blocks[key] = _reached(callee.function, callee.entries)
         return self._blocks[key]
 
-    def _found(self, function: Function) -> dict[int, Callee | str]:
-        calls = _calls(function)
-        if not calls:
-            return {}
-        places = ChainMap(function.labels, self._places)
-        long_branches = LongBranches(function.instructions, places)
-        found: dict[int, Callee | str] = {}
-        for call in calls:
-            assert call.decoded is not None
-            name = call.decoded.operands[-1].text.strip()
-            place = long_branches.target(call.index) if call.decoded.of(Op.INDIRECT) else places.get(name)
-            if place is None:
-                found[call.index] = f"the target of {call.decoded.base} is not known in this file"
-            elif place >= _OUTSIDE:
-                found[call.index] = Callee(self._functions[place - _OUTSIDE], 0)
-            else:
-                block = next((one.number for one in function.blocks if one.first == place), None)
-                found[call.index] = "it leads behind the end" if block is None else Callee(function, block)
-        return found
+    def _found(self, function: Function, block: Block, call: Call) -> tuple[Callee, ...] | str:
+        if call.entries:
+            return (Callee(function, call.entries),)
+        if call.reason:
+            return call.reason
+        own = [name for name, index in function.labels.items() if index == 0]
+        called = [function if name in own else self._functions.get(name) for name in call.targets]
+        known = [one for one in called if one is not None and one.blocks]
+        if not known or len(known) < len(called):
+            return f"the target of {function.instructions[block.end - 1].statement.name} is not known in this file"
+        return tuple(Callee(one, (0,)) for one in known)
 
 
 def linked_function(function: Function, targets: CallTargets) -> LinkedFunction:
     """The function with a copy of every callee that is known, and of their callees."""
-    if not _calls(function):
+    if not any(block.call for block in function.blocks):
         return LinkedFunction(function, (_CALLER,) * len(function.blocks), frozenset(), ())
     return _Linker(targets).link(function)
 
 
-def _calls(function: Function) -> list[Instruction]:
-    """The calls of a function; each ends a block."""
-    last = (function.instructions[block.end - 1] for block in function.blocks)
-    return [one for one in last if one.decoded is not None and one.decoded.of(Op.CALL)]
+_Stack = tuple[tuple[str, tuple[int, ...]], ...]
+"""The calls that a copy is made for, each as the function called and its entries."""
 
 
 class _Linker:
@@ -118,6 +107,8 @@ class _Linker:
         self._followed: set[int] = set()
         self._unresolved: list[tuple[int, str]] = []
         self._copies = _CALLER
+        self._put_in = 0
+        self._leads_elsewhere = False
         self._jumps: dict[int, Decoded] = {}
 
     def link(self, function: Function) -> LinkedFunction:
@@ -125,10 +116,12 @@ class _Linker:
         self._add(function, tuple(block.number for block in function.blocks), ())
         instructions = tuple(self._instructions)
         linked = msgspec.structs.replace(function, instructions=instructions, blocks=_with_predecessors(self._blocks))
-        return LinkedFunction(linked, tuple(self._copy_of), frozenset(self._followed), tuple(sorted(self._unresolved)))
+        vars(linked)["spellings"] = _spellings(instructions)
+        followed, unresolved = frozenset(self._followed), tuple(sorted(self._unresolved))
+        return LinkedFunction(linked, tuple(self._copy_of), followed, unresolved, self._leads_elsewhere)
 
-    def _add(self, function: Function, numbers: tuple[int, ...], stack: tuple[tuple[str, int], ...]) -> int:
-        """Append a copy of some blocks of a function; the number of the first one."""
+    def _add(self, function: Function, numbers: tuple[int, ...], stack: _Stack) -> None:
+        """Append a copy of some blocks of a function."""
         copy, first_block = self._copies, len(self._blocks)
         number_of = {number: first_block + place for place, number in enumerate(numbers)}
         calls: list[tuple[int, int, int]] = []
@@ -143,41 +136,59 @@ class _Linker:
             successors = tuple(number_of[one] for one in block.successors if one in number_of)
             self._blocks.append(
                 msgspec.structs.replace(
-                    block, number=number_of[number], first=start, end=len(self._instructions), successors=successors
+                    block,
+                    number=number_of[number],
+                    first=start,
+                    end=len(self._instructions),
+                    successors=successors,
+                    call=block.call if copy == _CALLER else None,
                 )
             )
             self._copy_of.append(copy)
         for original, index, block_number in calls:
             self._follow(self._targets.callees(function)[original], index, block_number, stack)
-        return first_block
 
-    def _follow(self, target: Callee | str, index: int, block_number: int, stack: tuple[tuple[str, int], ...]) -> None:
-        """Lead a call into a copy of its callee, and the callee's returns behind the call."""
-        if isinstance(target, str):
-            self._unresolved.append((index, target))
+    def _follow(self, callees: tuple[Callee, ...] | str, index: int, block_number: int, stack: _Stack) -> None:
+        """Lead a call into copies of its callees, and their returns behind the call."""
+        if isinstance(callees, str):
+            self._unresolved.append((index, callees))
             return
-        key = (target.function.name, target.entry)
-        numbers = self._targets.blocks(target)
-        size = sum(target.function.blocks[one].end - target.function.blocks[one].first for one in numbers)
-        if key in stack:
+        size = sum(
+            callee.function.blocks[one].end - callee.function.blocks[one].first
+            for callee in callees
+            for one in self._targets.blocks(callee)
+        )
+        if any((callee.function.name, callee.entries) in stack for callee in callees):
             self._unresolved.append((index, "the called code calls itself"))
         elif len(stack) >= MOST_DEPTH:
             self._unresolved.append((index, f"it is more than {MOST_DEPTH} calls deep"))
-        elif self._copies >= MOST_COPIES:
+        elif self._copies + len(callees) > MOST_COPIES:
             self._unresolved.append((index, f"{MOST_COPIES} calls are followed already"))
-        elif len(self._instructions) + size > MOST_INSTRUCTIONS:
+        elif self._put_in + size > MOST_INSTRUCTIONS:
             self._unresolved.append((index, f"the called code makes more than {MOST_INSTRUCTIONS} instructions"))
         else:
+            self._put_in += size
             behind = self._blocks[block_number].successors
-            self._copies += 1
-            first = len(self._blocks)
-            entry = self._add(target.function, numbers, (*stack, key))
-            self._blocks[block_number] = msgspec.structs.replace(self._blocks[block_number], successors=(entry,))
-            for number in range(first, first + len(numbers)):
-                if self._blocks[number].leaves == RETURN:
-                    self._blocks[number] = msgspec.structs.replace(self._blocks[number], successors=behind, leaves="")
+            entries: list[int] = []
+            for callee in callees:
+                entries += self._copy(callee, behind, stack)
+            self._blocks[block_number] = msgspec.structs.replace(
+                self._blocks[block_number], successors=tuple(entries), call=None
+            )
             self._followed.add(index)
             self._instructions[index] = self._as_jump(self._instructions[index])
+
+    def _copy(self, callee: Callee, behind: tuple[int, ...], stack: _Stack) -> range:
+        """Append a copy of a callee that returns to some blocks; the numbers of its entries."""
+        numbers = self._targets.blocks(callee)
+        self._copies += 1
+        self._leads_elsewhere = self._leads_elsewhere or callee.entries == (0,)
+        first = len(self._blocks)
+        self._add(callee.function, numbers, (*stack, (callee.function.name, callee.entries)))
+        for number in range(first, first + len(numbers)):
+            if self._blocks[number].leaves in (RETURN, COMES_BACK):
+                self._blocks[number] = msgspec.structs.replace(self._blocks[number], successors=behind, leaves="")
+        return range(first, first + len(callee.entries))
 
     def _as_jump(self, call: Instruction) -> Instruction:
         """A call whose callee is known: nothing unknown runs behind it. One object for each distinct text."""
@@ -190,10 +201,19 @@ class _Linker:
         return msgspec.structs.replace(call, decoded=jump)
 
 
-def _reached(function: Function, entry: int) -> tuple[int, ...]:
-    """The blocks that an entry leads to, itself first."""
-    reached = {entry: None}
-    pending = [entry]
+def _spellings(instructions: Sequence[Instruction]) -> tuple[Spelling, ...]:
+    """The distinct texts, a call that is followed apart from others that are written so."""
+    found: dict[tuple[str, int], Spelling] = {}
+    for one in instructions:
+        text = one.statement.text
+        found.setdefault((text, id(one.decoded)), Spelling(text, one.decoded, [])).indices.append(one.index)
+    return tuple(found.values())
+
+
+def _reached(function: Function, entries: tuple[int, ...]) -> tuple[int, ...]:
+    """The blocks that some entries lead to, these first."""
+    reached = dict.fromkeys(entries)
+    pending = list(entries)
     while pending:
         for successor in function.blocks[pending.pop()].successors:
             if successor not in reached:

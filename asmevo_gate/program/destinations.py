@@ -21,14 +21,15 @@ _NEAR = re.compile(r"(?P<head>s_add_(?:co_)?[iu]32 s\d+, )(?P<number>-?\d+|0x[0-
 """An offset in a register of its own, directly behind s_getpc_b64 (Tensile's generator)."""
 _ON_COUNTER = re.compile(r"(?P<head>s_add_(?:co_)?u32 s(?P<low>\d+), s(?P=low), )(?P<number>-?\d+|0x[0-9a-f]+)$")
 """An offset that is added to the counter itself (LLVM)."""
-_WINDOW = 4
+WINDOW = 4
 """How many instructions behind s_getpc_b64 the offset may be added."""
 
 
 def destinations(instructions: Sequence[MachineInstruction]) -> dict[int, int]:
     """For each instruction that names a place in the code, by its offset: the offset that it leads to.
 
-    These are relative branches, and the additions of a constant to the program counter that :mod:`long_branch` follows.
+    These are relative branches, and the additions of a constant to the program counter that :mod:`code_addresses`
+    follows.
     """
     found = {}
     for position, item in enumerate(instructions):
@@ -37,21 +38,26 @@ def destinations(instructions: Sequence[MachineInstruction]) -> dict[int, int]:
             # The 16-bit immediate counts dwords from the next instruction.
             found[item.offset] = item.offset + 4 + 4 * _signed(int(match[2], 0), 16)
             continue
-        counter = _GETS_PC.match(item.text)
-        if counter:
-            behind = instructions[position + 1 : position + 1 + _WINDOW]
-            found |= _added(counter["low"], item.offset + item.size, behind)
+        behind = instructions[position + 1 : position + 1 + WINDOW]
+        added = added_number(item.text, [one.text for one in behind]) if _GETS_PC.match(item.text) else None
+        if added:
+            found[behind[added[0]].offset] = item.offset + item.size + added[1]
     return found
 
 
-def _added(low: str, counter: int, behind: Sequence[MachineInstruction]) -> dict[int, int]:
-    if behind and (match := _NEAR.match(behind[0].text)):
-        return {behind[0].offset: counter + _signed(int(match["number"], 0), 32) + 4}
-    for item in behind:
-        match = _ON_COUNTER.match(item.text)
-        if match and match["low"] == low:
-            return {item.offset: counter + _signed(int(match["number"], 0), 32)}
-    return {}
+def added_number(text: str, behind: Sequence[str]) -> tuple[int, int] | None:
+    """What is added to the program counter that an instruction reads: which of the next :data:`WINDOW` instructions
+    names it as a number, and the number. ``None`` where none does."""
+    counter = _GETS_PC.match(text)
+    if not counter:
+        return None
+    if behind and (match := _NEAR.match(behind[0])):
+        return 0, _signed(int(match["number"], 0), 32) + 4
+    for place, one in enumerate(behind):
+        match = _ON_COUNTER.match(one)
+        if match and match["low"] == counter["low"]:
+            return place, _signed(int(match["number"], 0), 32)
+    return None
 
 
 def _signed(value: int, bits: int) -> int:

@@ -40,6 +40,24 @@ class Spelling(NamedTuple):
     indices: list[int]
 
 
+class Call(msgspec.Struct, frozen=True):
+    """A call. ``targets`` are the symbols that it may go to, none where they are not known.
+
+    ``entries`` are blocks of the same function: where the *subroutines* start that it goes to, code that is looked into
+    together with the function. ``reason`` says why it goes to code of the function and that is not looked into.
+    """
+
+    targets: tuple[str, ...]
+    entries: tuple[int, ...] = ()
+    reason: str = ""
+
+
+RETURN = "return"
+"""``Block.leaves`` of a block that returns to the caller of the function."""
+COMES_BACK = "back from a subroutine"
+"""``Block.leaves`` of a block that returns from a subroutine of the function."""
+
+
 def spellings_of(instructions: Iterable[Instruction]) -> tuple[Spelling, ...]:
     """The distinct texts of instructions, in the order in which they appear first; a text that has two meanings (a call
     that is followed here and not there) is there twice."""
@@ -57,9 +75,10 @@ def spellings_of(instructions: Iterable[Instruction]) -> tuple[Spelling, ...]:
 class Block(msgspec.Struct, frozen=True):
     """A basic block: instructions ``[first, end)`` of its function, and the numbers of the blocks around it.
 
-    ``label`` is the first label at its start, or ``""``. ``leaves`` is set when control may go somewhere that is not
-    known (an unresolved s_setpc/s_swappc, a branch to a label outside the function): the reason in words.
-    ``falls_off`` is set when control runs past the last instruction of the function.
+    ``label`` is the first label at its start, or ``""``. ``leaves`` is set when control leaves for a place that is no
+    block: :data:`RETURN`, :data:`COMES_BACK`, else it is not known where it goes (an unresolved s_setpc, a branch to a
+    label outside the function), and this is the reason in words. ``falls_off`` is set when control runs past the last
+    instruction of the function. ``call`` is the call at the end; its block goes on to the one behind it.
     """
 
     number: int
@@ -70,6 +89,17 @@ class Block(msgspec.Struct, frozen=True):
     predecessors: tuple[int, ...]
     leaves: str = ""
     falls_off: bool = False
+    call: Call | None = None
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        """The first blocks of the subroutines that the call at the end goes to."""
+        return self.call.entries if self.call is not None else ()
+
+    @property
+    def lost(self) -> str:
+        """Why it is not known where control goes, ``""`` where it is."""
+        return "" if self.leaves in (RETURN, COMES_BACK) else self.leaves
 
 
 class Uses(NamedTuple):
@@ -184,6 +214,52 @@ class Function(msgspec.Struct, frozen=True, dict=True):
         """The least byte offset that the code of each instruction can begin at, and at the end that of what follows."""
         sizes = (one.decoded.size if one.decoded is not None else 4 for one in self.instructions)
         return (0, *accumulate(sizes))
+
+    @cached_property
+    def subroutines(self) -> dict[int, frozenset[int]]:
+        """The blocks of each subroutine, those that it calls among them, by the block that it starts with."""
+        found: dict[int, frozenset[int]] = {}
+        for entry in dict.fromkeys(entry for block in self.blocks for entry in block.entries):
+            seen, pending = {entry}, [entry]
+            while pending:
+                block = self.blocks[pending.pop()]
+                new = {*block.successors, *block.entries} - seen
+                seen |= new
+                pending += new
+            found[entry] = frozenset(seen)
+        return found
+
+    @cached_property
+    def in_subroutines(self) -> frozenset[int]:
+        """The blocks of all subroutines."""
+        return frozenset().union(*self.subroutines.values())
+
+    @cached_property
+    def behind_calls(self) -> dict[int, tuple[int, ...]]:
+        """For each block that comes back from a subroutine the blocks behind the calls of that."""
+        found: dict[int, dict[int, None]] = {}
+        for block in self.blocks:
+            for entry in block.entries:
+                for number in sorted(self.subroutines[entry]):
+                    if self.blocks[number].leaves == COMES_BACK:
+                        found.setdefault(number, {}).update(dict.fromkeys(block.successors))
+        return {number: tuple(behind) for number, behind in found.items()}
+
+    def called(self, block: Block) -> Uses | None:
+        """What the subroutines that the end of a block calls may read and write, ``None`` where it calls none."""
+        if not block.entries:
+            return None
+        reads = writes = 0
+        for number in frozenset().union(*(self.subroutines[entry] for entry in block.entries)):
+            uses = self.uses_of_blocks[number]
+            reads |= uses.reads
+            writes |= uses.writes
+        return Uses(reads, writes)
+
+    @property
+    def calls_outside(self) -> bool:
+        """True when a call leads, or may lead, to code that is not looked into together with the function."""
+        return any(block.call is not None and not block.entries for block in self.blocks)
 
     @cached_property
     def uses_of_blocks(self) -> tuple[Uses, ...]:

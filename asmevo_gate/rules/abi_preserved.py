@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from asmevo_gate.analysis.calling_convention import clobbers, returns_with_lanes_off
 from asmevo_gate.isa.registers import set_name
-from asmevo_gate.program.control_flow import RETURN_ADDRESS
+from asmevo_gate.program.jump_targets import RETURN_ADDRESS
 from asmevo_gate.program.model import Program
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation

@@ -111,6 +111,8 @@ def _branches_around_barriers(kernel: Function, barriers: list[Instruction]) -> 
     Where both ways have barriers the waves play different roles, and how many barriers each executes is not known.
     """
     with_barrier = {block.number for block in kernel.blocks for one in barriers if block.first <= one.index < block.end}
+    calling = {one.number for one in kernel.blocks for entry in one.entries if with_barrier & kernel.subroutines[entry]}
+    with_barrier |= calling
     joins = immediate_post_dominators(kernel)
     found = set()
     for block in kernel.blocks:

@@ -74,7 +74,7 @@ def _stores_from(kernel: Function, start: Block) -> bool:
         block = kernel.blocks[pending.pop()]
         if any(writes_memory(one.decoded) for one in kernel.instructions[block.first : block.end]):
             return True
-        for number in block.successors:
+        for number in (*block.successors, *block.entries):
             if number not in seen:
                 seen.add(number)
                 pending.append(number)

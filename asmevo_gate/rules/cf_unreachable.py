@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.analysis.reachability import subroutines_of_computed_calls, unreachable_runs
+from asmevo_gate.analysis.reachability import subroutines_not_followed, unreachable_runs
 from asmevo_gate.isa.instruction import Op
 from asmevo_gate.program.model import Block, Function, Instruction
 from asmevo_gate.rules.facts import KernelFacts
@@ -50,9 +50,9 @@ class Unreachable(Rule):
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """The first instruction of each run of unreachable blocks that holds more than padding."""
         kernel = facts.kernel
-        called = subroutines_of_computed_calls(kernel)
+        called = {block.number for run in subroutines_not_followed(kernel) for block in run}
         for run in unreachable_runs(kernel):
-            if run not in called:
+            if not called.issuperset(block.number for block in run):
                 yield from _violation(kernel, run)
 
 

@@ -72,7 +72,8 @@ class KernelFacts(msgspec.Struct, dict=True):
     @cached_property
     def wait_violations(self) -> tuple[WaitViolation, ...]:
         """Accesses that come before a memory operation has ended."""
-        return (*wait_violations(self.pending), *wait_violations_over_calls(self.pending, self.linked))
+        inside = wait_violations(self.pending)
+        return (*inside, *wait_violations_over_calls(self.pending, self.linked, inside))
 
     @cached_property
     def too_strong_waits(self) -> tuple[Slack, ...]:

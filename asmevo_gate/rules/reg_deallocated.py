@@ -91,7 +91,7 @@ def _first_uses(kernel: Function, message: Instruction) -> Iterable[tuple[Instru
                 yield instruction, registers
                 break
         else:
-            for successor in block.successors:
+            for successor in (*block.successors, *block.entries):
                 if successor not in seen:
                     seen.add(successor)
                     pending.append((successor, kernel.blocks[successor].first))

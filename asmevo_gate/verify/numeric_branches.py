@@ -1,4 +1,5 @@
-"""Branches whose target is written as a number of dwords (``s_cbranch_vccz 5``), as disassemblers print them.
+"""Branches whose target is written as a number of dwords (``s_cbranch_vccz 5``), as disassemblers print them, and
+numbers that are added to the program counter.
 
 How many bytes lie between depends on the encodings that the assembler chooses, so the code is assembled and the sizes
 of its instructions are read back. Few files have such branches: what that needs is imported only then.
@@ -23,22 +24,46 @@ _BRANCH = re.compile(
     r"(?P<head>s_(?:c?branch\w*|call_b64|subvector_loop_\w+)\b(?:.*,)?\s*)(?P<number>-?\d+|0x[0-9a-f]+)$"
 )
 _ANY_BRANCH = re.compile(r"s_(?:c?branch\w*|call_b64|subvector_loop_\w+)\b")
+_GETS_PC = ("s_getpc_b64", "s_get_pc_i64")
 
 
 def has_numeric_branches(source: Source) -> bool:
-    """Whether an instruction branches by a number."""
+    """Whether an instruction branches by a number, or adds one to the program counter."""
     instruction = Kind.INSTRUCTION
     texts = {one.text for one in source.statements if one.kind is instruction}
-    return any(map(_BRANCH.match, texts))
+    if any(map(_BRANCH.match, texts)):
+        return True
+    return any(text.startswith(_GETS_PC) for text in texts) and bool(
+        _named_by_number([one for one in source.statements if one.kind in (Kind.INSTRUCTION, Kind.DATA)])
+    )
+
+
+def _named_by_number(code: Sequence[Statement]) -> list[int]:
+    """The positions of the statements that name a place in the code by a number."""
+    from asmevo_gate.program.destinations import WINDOW, added_number
+
+    found = []
+    for position, statement in enumerate(code):
+        if statement.kind is not Kind.INSTRUCTION:
+            continue
+        if _BRANCH.match(statement.text):
+            found.append(position)
+        elif statement.text.startswith(_GETS_PC):
+            behind = [one.text for one in code[position + 1 : position + 1 + WINDOW]]
+            added = added_number(statement.text, behind)
+            if added:
+                found.append(position + 1 + added[0])
+    return found
 
 
 def label_numeric_branches(source: Source, target: Target, wave_size: int | None) -> Source:
-    """The source with labels made for the targets of branches by a number.
+    """The source with labels made for the targets of branches by a number, and for what is that far behind the program
+    counter.
 
-    Where the sizes of the instructions cannot be found the branches stay as they are, with a problem of severity
+    Where the sizes of the instructions cannot be found all stay as they are; a branch then makes a problem of severity
     ``unknown`` that says why.
     """
-    from asmevo_gate.program.destinations import destinations
+    from asmevo_gate.program.destinations import destinations, with_label
 
     sections: dict[str, list[int]] = defaultdict(list)
     for position, statement in enumerate(source.statements):
@@ -49,19 +74,23 @@ def label_numeric_branches(source: Source, target: Target, wave_size: int | None
     problems = list(source.problems)
     for positions in sections.values():
         code = [source.statements[position] for position in positions]
-        first = next((one for one in code if one.kind is Kind.INSTRUCTION and _BRANCH.match(one.text)), None)
-        if first is None:
+        named = _named_by_number(code)
+        if not named:
             continue
+        first = code[named[0]]
         laid_out = _laid_out(code, target, wave_size)
         if isinstance(laid_out, str):
-            problems.append(SourceProblem("unknown", f"branch by a number: {laid_out}", "", first.place))
+            branch = next((code[one] for one in named if _BRANCH.match(code[one].text)), None)
+            if branch is not None:
+                problems.append(SourceProblem("unknown", f"branch by a number: {laid_out}", "", branch.place))
             continue
+        by_number = {laid_out[one].offset: laid_out[one] for one in named}
         starts = {item.offset: position for item, position in zip(laid_out, positions, strict=True)}
         position_of = dict(zip((item.offset for item in laid_out), positions, strict=True))
         for offset, destination in destinations(laid_out).items():
-            if destination in starts and _BRANCH.match(source.statements[position_of[offset]].text):
-                labels[starts[destination]] = f".Lbranch_{first.place.line}_{destination}"
-                branches[position_of[offset]] = labels[starts[destination]]
+            if destination in starts and offset in by_number:
+                label = labels[starts[destination]] = f".Lbranch_{first.place.line}_{destination}"
+                branches[position_of[offset]] = with_label(by_number[offset], label)
     statements = tuple(_rewritten(source.statements, labels, branches))
     return msgspec.structs.replace(source, statements=statements, problems=tuple(problems))
 
@@ -100,16 +129,9 @@ def _rewritten(
         label = labels.get(position)
         if label:
             yield Statement(Kind.LABEL, label, "", f"{label}:", statement.place, statement.frames, statement.section)
-        goal = branches.get(position)
-        if goal:
-            head = statement.text[: len(statement.text) - len(_number(statement.text))]
-            text = f"{head}{goal}"
+        text = branches.get(position)
+        if text:
             rest = text.partition(" ")[2].strip()
             yield msgspec.structs.replace(statement, rest=rest, text=text)
         else:
             yield statement
-
-
-def _number(text: str) -> str:
-    match = _BRANCH.match(text)
-    return match["number"] if match else ""

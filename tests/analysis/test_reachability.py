@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asmevo_gate.analysis.reachability import subroutines_of_computed_calls, unreachable_runs
+from asmevo_gate.analysis.reachability import subroutines_not_followed, unreachable_runs
 from asmevo_gate.gate.file_check import check_text
 from asmevo_gate.isa.targets import parse_target
 from asmevo_gate.program.builder import build_program
@@ -26,11 +26,11 @@ def test_unreachable_blocks_are_given_as_runs() -> None:
 
 
 def test_a_subroutine_may_be_what_a_computed_call_goes_to() -> None:
-    assert [run[0].label for run in subroutines_of_computed_calls(function(_CALLING))] == ["sub"]
+    assert [run[0].label for run in subroutines_not_followed(function(_CALLING))] == ["sub"]
 
 
 def test_a_subroutine_behind_a_stop_is_just_unreachable() -> None:
-    assert subroutines_of_computed_calls(function(_STOPPED)) == []
+    assert subroutines_not_followed(function(_STOPPED)) == []
 
 
 def test_code_that_only_computed_calls_reach_is_not_checked_and_not_dead() -> None:

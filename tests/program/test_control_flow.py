@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from asmevo_gate.isa.targets import parse_target
 from asmevo_gate.program.builder import build_program
-from asmevo_gate.program.control_flow import RETURN
-from asmevo_gate.program.model import Function, Program
+from asmevo_gate.program.model import RETURN, Function, Program
 from asmevo_gate.source.parser import parse_source
 
 
