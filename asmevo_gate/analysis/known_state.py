@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import msgspec
 
@@ -84,7 +83,7 @@ _MODIFIED = ("-", "|", "neg", "abs", "sext")
 """How the text of an operand begins that is not the register's value as it is."""
 
 
-class Effect(NamedTuple):
+class Effect(msgspec.Struct, frozen=True, gc=False):
     """What an instruction text does to the state besides forgetting what it writes: ``rule`` makes the results from the
     ``inputs``, without one it is a scalar load or writes EXEC."""
 

@@ -8,7 +8,7 @@ gives a value.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from asmevo_gate.analysis.definitions import EVERYTHING
 from asmevo_gate.analysis.initial_state import initial_state
@@ -73,7 +73,7 @@ def _without_lanes(value: Value | None) -> Value | None:
     return None if value is not None and value.origin in ("x", "y", "z") else value
 
 
-class _Text(NamedTuple):
+class _Text(msgspec.Struct, frozen=True, gc=False):
     """One instruction text of the function: whether its operands are asked for, what it does besides overwriting
     registers, and which those are."""
 
@@ -82,7 +82,7 @@ class _Text(NamedTuple):
     overwrites: int
 
 
-class _Flow(NamedTuple):
+class _Flow(msgspec.Struct, frozen=True, gc=False):
     """The data-flow problem. ``tracked`` are the registers whose values may be known and are asked for; ``steps`` has,
     for each block, what instructions do with them, each with the index of its instruction."""
 
