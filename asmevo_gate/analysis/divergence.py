@@ -6,10 +6,13 @@ from them. A value of unknown origin does not count, so a branch is never called
 
 from __future__ import annotations
 
+from itertools import chain
+
 import msgspec
 
 from asmevo_gate.analysis.initial_state import work_item_registers
-from asmevo_gate.isa.instruction import VMEM, Decoded, Op
+from asmevo_gate.isa.dual_issue import operands_by_half
+from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Operand, Role
 from asmevo_gate.isa.registers import EXEC, SCC, VCC, VECTOR
 from asmevo_gate.program.model import Function
 
@@ -93,6 +96,29 @@ def _effect(decoded: Decoded) -> _Effect | None:
     return _Effect(sources if decoded.of(Op.VALU) else 0, clears, writes)
 
 
+def _effects(decoded: Decoded) -> tuple[_Effect, ...]:
+    """What an instruction does, one after the other. The halves of a VOPD depend on their own sources only; the one
+    that reads what the other writes comes first."""
+    halves = operands_by_half(decoded)
+    if len(halves) == 1:
+        effect = _effect(decoded)
+        return () if effect is None else (effect,)
+    sources = [_read(operands) for operands in halves]
+    results = [operands[0].mask for operands in halves]
+    first, second = (_Effect(*one) for one in zip(sources, results, results, strict=True))
+    if not sources[1] & results[0]:
+        return first, second
+    return (second, first) if not sources[0] & results[1] else (_Effect(0, results[0] | results[1], 0),)
+
+
+def _read(operands: tuple[Operand, ...]) -> int:
+    found = 0
+    for operand in operands:
+        if operand.role & (Role.READ | Role.KEEP):
+            found |= operand.mask
+    return found
+
+
 def _after(effect: _Effect, dependent: int) -> int:
     """Dependent registers after an instruction."""
     if not effect.sources & dependent:
@@ -108,13 +134,13 @@ def _solve(function: Function, at_entry: int) -> list[int | None]:
 
     Intersection: the sets only shrink, so this ends.
     """
-    effects: list[_Effect | None] = [None] * len(function.instructions)
+    effects: list[tuple[_Effect, ...]] = [()] * len(function.instructions)
     for _, decoded, indices in function.spellings:
-        effect = None if decoded is None else _effect(decoded)
-        if effect is not None:
+        made = () if decoded is None else _effects(decoded)
+        if made:
             for index in indices:
-                effects[index] = effect
-    of_blocks = [list(filter(None, effects[block.first : block.end])) for block in function.blocks]
+                effects[index] = made
+    of_blocks = [list(chain.from_iterable(effects[block.first : block.end])) for block in function.blocks]
     entering: list[int | None] = [None] * len(function.blocks)
     leaving: list[int | None] = [None] * len(function.blocks)
     entering[0] = at_entry

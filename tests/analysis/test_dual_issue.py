@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import pytest
+
+from asmevo_gate.analysis.divergence import divergent_branches
 from asmevo_gate.analysis.pointer_arguments import argument_accesses
 from asmevo_gate.isa.dual_issue import operands_by_half
 from asmevo_gate.isa.targets import find_target
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.source.parser import parse_source
 from tests.analysis.written_functions import kernel
+
+_BRANCH = "v_cmp_gt_u32 vcc_lo, 9, {0}\ns_cbranch_vccnz .Lend\ns_nop 0\n.Lend:\ns_endpgm"
+
+
+@pytest.mark.parametrize(
+    ("text", "register", "expected"),
+    [
+        ("v_dual_mov_b32 v1, s2 :: v_dual_lshlrev_b32 v4, 2, v0", "v1", 0),
+        ("v_dual_mov_b32 v1, s2 :: v_dual_lshlrev_b32 v4, 2, v0", "v4", 1),
+        ("v_dual_mov_b32 v1, v0 :: v_dual_mov_b32 v0, s3", "v1", 1),
+        ("v_dual_mov_b32 v1, v0 :: v_dual_mov_b32 v0, s3", "v0", 0),
+        ("v_dual_mov_b32 v0, s3 :: v_dual_mov_b32 v1, v0", "v1", 1),
+        ("v_dual_fmac_f32 v0, s2, v7 :: v_dual_mov_b32 v1, s2", "v0", 1),
+    ],
+)
+def test_only_the_half_that_reads_a_work_item_id_depends_on_it(text: str, register: str, expected: int) -> None:
+    assert len(divergent_branches(kernel("gfx1250", text + "\n" + _BRANCH.format(register)))) == expected
 
 
 def test_a_pointer_goes_into_the_half_that_reads_it() -> None:
