@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
+from itertools import count, repeat
 from pathlib import PurePath
 
 import msgspec
@@ -198,15 +198,17 @@ def _decoded(statements: list[Statement], isa: Isa) -> tuple[tuple[Instruction, 
         indices[text].append(index)
     meanings: dict[str, Decoded | None] = {}
     unknown: dict[str, NotDecoded] = {}
+    data = Kind.DATA
     for text, places in indices.items():
         statement = statements[places[0]]
-        meaning = _machine_words(statement) if statement.kind is Kind.DATA else isa.decode(text)
+        meaning = _machine_words(statement) if statement.kind is data else isa.decode(text)
         if isinstance(meaning, NotDecoded):
             unknown[text], meanings[text] = meaning, None
         else:
             meanings[text] = meaning
-    instructions = map(Instruction, count(), statements, map(meanings.__getitem__, texts), map(unknown.get, texts))
-    return tuple(instructions), tuple(Spelling(text, meanings[text], indices[text]) for text in indices)
+    reasons = map(unknown.get, texts) if unknown else repeat(None)
+    instructions = map(Instruction, count(), statements, map(meanings.__getitem__, texts), reasons)
+    return tuple(instructions), tuple(map(Spelling, indices, meanings.values(), indices.values()))
 
 
 def _machine_words(statement: Statement) -> NotDecoded:
