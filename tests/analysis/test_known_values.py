@@ -101,3 +101,24 @@ def test_a_call_and_an_unknown_instruction_end_all_knowledge() -> None:
 def test_a_loop_that_changes_a_register_ends() -> None:
     loop = "  v_mov_b32 v2, 0\n.Lagain:\n  v_add_u32 v2, 4, v2\n" + READ + "  s_cbranch_scc1 .Lagain\n"
     assert last_address(loop) is None
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "  v_add_f32 v2, v5, v6\n",
+        "  v_add_f32 v5, v6, v6\n  v_add_f32 v2, v5, v6\n  v_add_f32 v5, v6, v6\n",
+        "  v_add_f64 v[1:2], v[4:5], v[6:7]\n",
+        "  global_load_dword v2, v[4:5], off\n",
+        "  s_swappc_b64 s[30:31], s[4:5]\n",
+    ],
+)
+def test_an_overwritten_register_is_not_known(between: str) -> None:
+    assert last_address("  v_mov_b32 v2, 64\n" + READ) == constant(64)
+    assert last_address("  v_mov_b32 v2, 64\n" + between + READ) is None
+
+
+def test_registers_on_the_way_are_followed_though_no_access_names_them() -> None:
+    body = "  s_mov_b32 s9, 3\n  s_mov_b32 s8, s9\n  v_mov_b32 v5, s8\n  v_lshl_add_u32 v2, v5, 2, v5\n"
+    assert last_address(body + READ) == constant(15)
+    assert last_address(body.replace("v5, s8\n", "v5, s8\n  s_mov_b32 s8, s3\n  v_mov_b32 v5, s8\n") + READ) is None
