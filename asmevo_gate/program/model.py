@@ -17,6 +17,8 @@ from asmevo_gate.program.metadata import KernelMetadata, Metadata
 from asmevo_gate.source.statement import Source, Statement
 
 T = TypeVar("T")
+_LEAST_SIZE = 4
+"""Bytes of the shortest instructions, and what one is taken for that is not understood."""
 
 
 class Instruction(msgspec.Struct, frozen=True, gc=False):
@@ -212,7 +214,11 @@ class Function(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def offsets(self) -> tuple[int, ...]:
         """The least byte offset that the code of each instruction can begin at, and at the end that of what follows."""
-        sizes = (one.decoded.size if one.decoded is not None else 4 for one in self.instructions)
+        sizes = [_LEAST_SIZE] * len(self.instructions)
+        for _, decoded, indices in self.spellings:
+            if decoded is not None and decoded.size != _LEAST_SIZE:
+                for index in indices:
+                    sizes[index] = decoded.size
         return (0, *accumulate(sizes))
 
     @cached_property
