@@ -246,7 +246,8 @@ class Isa:
         if not any(row.mask & self._bit for row in same_variant):
             variant = key.variant.removeprefix("bare_") or "plain"
             reason = f"'{mnemonic}' has no {variant} form on {self.target.name}"
-            return NotDecoded(text, mnemonic, "no_form", reason, self._targets(same_variant))
+            kind = "not_on_target" if same_variant else "no_form"
+            return NotDecoded(text, mnemonic, kind, reason, self._targets(same_variant))
         same = [row for row in same_variant if len(row.roles) == key.count and row.features == key.features]
         what = f"{key.count} operands" + (f" and {key.features.replace('+', ', ')}" if key.features else "")
         reason = f"'{mnemonic}' has no form with {what} on {self.target.name}"

@@ -159,7 +159,7 @@ class Decoded(msgspec.Struct, frozen=True, gc=False):
 class NotDecoded(msgspec.Struct, frozen=True, gc=False):
     """Why a text has no meaning on the target; never a silent skip.
 
-    ``kind``: ``not_on_target`` (the mnemonic exists on ``available_on`` only), ``unknown_mnemonic``,
+    ``kind``: ``not_on_target`` (the mnemonic or its variant exists on ``available_on`` only), ``unknown_mnemonic``,
     ``no_form`` (mnemonic known, but not with these operands or modifiers), ``symbolic`` (an operand needs a symbol
     that the file does not define).
     """

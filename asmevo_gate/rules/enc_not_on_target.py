@@ -38,6 +38,7 @@ kernel:
             line=3,
         ),
         Example("gfx1030", "kernel:\n  v_fma_f32 v0, v1, v2, v3\n  s_wait_loadcnt 0x0\n  s_endpgm\n", line=3),
+        Example("gfx1100", "kernel:\n  v_mov_b32_sdwa v0, v1 dst_sel:BYTE_0 src0_sel:WORD_1\n  s_endpgm\n", line=2),
     )
     good = (
         Example("gfx942", "kernel:\n  v_add_f32 v0, v1, v2\n  v_fmac_f32 v0, v1, v2\n  s_endpgm\n"),

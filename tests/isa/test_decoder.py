@@ -90,10 +90,23 @@ def test_both_halves_of_a_dual_issue_instruction_are_there() -> None:
 @pytest.mark.parametrize(
     ("target", "text", "available"),
     [
+        ("gfx1100", "v_cvt_f32_f16_sdwa v1, v2 dst_sel:DWORD src0_sel:WORD_1", "gfx1030"),
+        ("gfx1030", "v_add_f32_e64_dpp v0, v1, v2 row_shr:1", "gfx1100"),
+        ("gfx1030", "v_cmp_gt_u32_dpp vcc_lo, v1, v2 row_shr:1", "gfx1100"),
+        ("gfx1200", "v_ashrrev_i16_dpp v8, v12, v16 quad_perm:[0,0,0,0] row_mask:0xf bank_mask:0xf", "gfx90a"),
+    ],
+)
+def test_a_variant_that_only_other_targets_have_is_not_on_the_target(target: str, text: str, available: str) -> None:
+    answer = refused(target, text)
+    assert (answer.kind, available in answer.available_on) == ("not_on_target", True)
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "available"),
+    [
         ("gfx1030", "v_add_f32_dpp v0, v1, v2 row_bcast:15 row_mask:0xf bank_mask:0xf", "gfx906"),
         ("gfx906", "v_mov_b32_dpp v0, v1 dpp8:[7,6,5,4,3,2,1,0]", "gfx1030"),
         ("gfx906", "v_mov_b32_dpp v0, v1 row_share:1", "gfx1030"),
-        ("gfx1100", "v_cvt_f32_f16_sdwa v1, v2 dst_sel:DWORD src0_sel:WORD_1", "gfx1030"),
         ("gfx90a", "global_load_dword v0, v[2:3], off sc0", "gfx942"),
         ("gfx942", "global_load_dword v0, v[2:3], off glc", "gfx90a"),
         ("gfx1030", "v_mov_b32_dpp v0, v1 wave_shl:1", "gfx906"),
@@ -323,7 +336,6 @@ def test_lane_modifiers_are_refused_where_llvm_refuses_them(text: str) -> None:
         ("gfx942", "v_mov_b32_dpp v0, v1 row_mask:0xf", "one DPP control"),
         ("gfx1100", "v_mov_b32_dpp v0, v1 dpp8:[0,1,2,3,4,5,6,7] row_mask:0xf", "dpp8 does not go"),
         ("gfx942", "v_add_f32_e64 v0, v1, v2 src0_sel:WORD_1", "src0_sel"),
-        ("gfx1200", "v_ashrrev_i16_dpp v8, v12, v16 quad_perm:[0,0,0,0] row_mask:0xf bank_mask:0xf", "no dpp form"),
     ],
 )
 def test_what_no_encoding_holds_is_refused_in_words(target: str, text: str, words: str) -> None:
