@@ -11,8 +11,7 @@ from itertools import chain
 import msgspec
 
 from asmevo_gate.analysis.initial_state import work_item_registers
-from asmevo_gate.isa.dual_issue import operands_by_half
-from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Operand, Role
+from asmevo_gate.isa.instruction import VMEM, Decoded, Op
 from asmevo_gate.isa.registers import EXEC, SCC, VCC, VECTOR
 from asmevo_gate.program.model import Function
 
@@ -99,24 +98,13 @@ def _effect(decoded: Decoded) -> _Effect | None:
 def _effects(decoded: Decoded) -> tuple[_Effect, ...]:
     """What an instruction does, one after the other. The halves of a VOPD depend on their own sources only; the one
     that reads what the other writes comes first."""
-    halves = operands_by_half(decoded)
-    if len(halves) == 1:
-        effect = _effect(decoded)
-        return () if effect is None else (effect,)
-    sources = [_read(operands) for operands in halves]
-    results = [operands[0].mask for operands in halves]
-    first, second = (_Effect(*one) for one in zip(sources, results, results, strict=True))
-    if not sources[1] & results[0]:
+    made = tuple(filter(None, map(_effect, decoded.halves or (decoded,))))
+    if len(made) < 2:
+        return made
+    first, second = made
+    if not second.sources & first.writes:
         return first, second
-    return (second, first) if not sources[0] & results[1] else (_Effect(0, results[0] | results[1], 0),)
-
-
-def _read(operands: tuple[Operand, ...]) -> int:
-    found = 0
-    for operand in operands:
-        if operand.role & (Role.READ | Role.KEEP):
-            found |= operand.mask
-    return found
+    return (second, first) if not first.sources & second.writes else (_Effect(0, first.clears | second.clears, 0),)
 
 
 def _after(effect: _Effect, dependent: int) -> int:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 import msgspec
 
 from asmevo_gate.analysis.initial_state import initial_state
-from asmevo_gate.isa.dual_issue import operands_by_half
 from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Operand, Role
 from asmevo_gate.isa.registers import indices
 from asmevo_gate.program.model import Function, Instruction
@@ -87,13 +86,10 @@ def _step(decoded: Decoded, state: _Origins, pointer: int) -> None:
     if decoded.of(Op.SMEM) and decoded.of(Op.LOAD):
         made = _loaded(decoded, state)
     elif decoded.of(Op.SALU | Op.VALU) and not decoded.of(Op.SMEM):
-        written = decoded.writes & ~decoded.implicit_writes
-        halves = operands_by_half(decoded)
-        for operands in halves:
-            origin = _single_origin(operands, state)
+        for one in decoded.halves or (decoded,):
+            origin = _single_origin(one, state)
             if origin is not None:
-                results = written if len(halves) == 1 else operands[0].mask
-                made.update(dict.fromkeys(indices(results), origin))
+                made.update(dict.fromkeys(indices(one.writes & ~one.implicit_writes), origin))
     for register in indices(decoded.writes):
         state.pop(register, None)
     state.update(made)
@@ -125,12 +121,12 @@ def _constant_offset(decoded: Decoded, operands: list[Operand]) -> int | None:
     return total
 
 
-def _single_origin(operands: tuple[Operand, ...], state: _Origins) -> int | None:
+def _single_origin(decoded: Decoded, state: _Origins) -> int | None:
     """The argument that all traced sources of an arithmetic instruction share. The two dwords of one 64-bit argument
     are one origin: its lower dword's."""
     found = {
         state[register] - state[register] % 8
-        for operand in operands
+        for operand in decoded.operands
         if operand.role & Role.READ
         for register in indices(operand.mask)
         if state.get(register, _POINTER) != _POINTER

@@ -6,7 +6,6 @@ import pytest
 
 from asmevo_gate.analysis.divergence import divergent_branches
 from asmevo_gate.analysis.pointer_arguments import argument_accesses
-from asmevo_gate.isa.dual_issue import operands_by_half
 from asmevo_gate.isa.targets import find_target
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.source.parser import parse_source
@@ -51,12 +50,3 @@ s_endpgm
         program = build_program(parse_source("k.s", text.format(registers)), find_target("gfx1250"))
         found.append([access.offset for access in argument_accesses(program.functions[0])])
     assert found == [[0], []]
-
-
-def test_other_instructions_are_one() -> None:
-    (mov, dual, _) = kernel(
-        "gfx1100", "v_mov_b32 v0, v1\nv_dual_mov_b32 v2, v1 :: v_dual_mov_b32 v3, v0\ns_endpgm"
-    ).instructions
-    assert mov.decoded is not None
-    assert dual.decoded is not None
-    assert [len(operands_by_half(one)) for one in (mov.decoded, dual.decoded)] == [1, 2]
