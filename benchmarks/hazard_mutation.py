@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from asmevo_gate.constraints.engine import hazard_violations
 from asmevo_gate.constraints.files import graph_for
-from asmevo_gate.constraints.reference import violations
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.isa.instruction import Op
 from asmevo_gate.isa.targets import find_target
@@ -84,7 +84,7 @@ def tally(module: GeneratedKernel, seed: int, per_kernel: int) -> Tally:
         found.compiled[module.gpu] += 1
         found.instructions[module.gpu] += len(function.instructions)
         found.unknown[module.gpu] += sum(one.decoded is None for one in function.instructions)
-        for violation in violations(function, graph):
+        for violation in hazard_violations(function, graph):
             reason = compiler_misses(violation)
             place = f"{module.name} {function.name}:{violation.consumer.statement.place.line}"
             if reason:

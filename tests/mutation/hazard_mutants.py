@@ -13,8 +13,8 @@ from typing import Literal
 
 import msgspec
 
+from asmevo_gate.constraints.engine import hazard_violations
 from asmevo_gate.constraints.model import ConstraintGraph
-from asmevo_gate.constraints.reference import violations
 from asmevo_gate.constraints.violation import HazardViolation
 from asmevo_gate.isa.decoder import isa_for
 from asmevo_gate.isa.instruction import Decoded, NotDecoded, Op
@@ -109,7 +109,7 @@ def judge(mutant: Mutant, graph: ConstraintGraph, before: dict[tuple[int, str], 
     it is new or its distance became shorter."""
     found = [
         violation
-        for violation in violations(mutant.function, graph)
+        for violation in hazard_violations(mutant.function, graph)
         if (violation.found or 0) < before.get((violation.consumer.statement.place.start, violation.edge_id), 1 << 30)
     ]
     right = [violation for violation in found if _repairs(mutant, violation) and _right_place(mutant, violation)]
@@ -138,7 +138,9 @@ def _overcounted(mutant: Mutant, graph: ConstraintGraph) -> str:
 
 def positions(function: Function, graph: ConstraintGraph) -> dict[tuple[int, str], int]:
     """What is reported without any change: place of the statement and edge -> distance found."""
-    return {(one.consumer.statement.place.start, one.edge_id): one.found or 0 for one in violations(function, graph)}
+    return {
+        (one.consumer.statement.place.start, one.edge_id): one.found or 0 for one in hazard_violations(function, graph)
+    }
 
 
 def _repairs(mutant: Mutant, violation: HazardViolation) -> bool:
