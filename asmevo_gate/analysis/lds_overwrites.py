@@ -133,7 +133,7 @@ class _Finder:
                 flow = flow._replace(readers=flow.readers | frozenset(readers))
             if effect.writes:
                 flow = self._without(flow, effect.writes)
-        return flow
+        return _NOTHING if block.entries else flow  # what a subroutine does to LDS is not looked at
 
     def _fill(self, index: int, flow: _Flow, races: list[Race], walk: Walk) -> _Flow:
         """LDS is written."""

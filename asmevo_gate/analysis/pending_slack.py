@@ -140,7 +140,9 @@ def _waits_again(memory: PendingMemory, block: Block, index: int, track: int) ->
 def _clouded_blocks(memory: PendingMemory) -> set[int]:
     """Blocks at whose start something not modelled may be in flight."""
     blocks = memory.function.blocks
-    sources = [block for block in blocks if block.leaves] + [memory.block_of(index) for index in memory.unknown]
+    unknown = {memory.block_of(index).number for index in memory.unknown}
+    calls = [block for block in blocks if any(unknown & memory.function.subroutines[entry] for entry in block.entries)]
+    sources = [block for block in blocks if block.leaves] + [blocks[number] for number in unknown] + calls
     work = [number for block in sources for number in block.successors]
     found = set(work)
     while work:

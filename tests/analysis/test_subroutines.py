@@ -223,3 +223,11 @@ def test_without_the_wait_each_read_in_a_subroutine_is_reported(gpu: str, read: 
     assert waits(check(gpu, moved.format(wait=""))) == []
     assert waits(check(gpu, loaded.format(wait="ARRIVED\n"))) == []
     assert ("raw", read.split()[0]) in [(access, name) for access, _, name in waits(check(gpu, loaded.format(wait="")))]
+
+
+def test_no_advice_is_given_on_waits_behind_a_subroutine_that_is_not_understood() -> None:
+    body = f"{START}v_mov_b32 v1, 1.0\n{CALL}ARRIVED\n{END}{LIMIT}double:\n{{inside}}\ns_setpc_b64 s[8:9]\n"
+    (known,) = check("gfx942", body.format(inside="s_nop 0")).kernels
+    assert [one.nothing_pending for one in known.too_strong_waits] == [True]
+    (unknown,) = check("gfx942", body.format(inside="s_waitcnt SOMETHING")).kernels
+    assert unknown.too_strong_waits == ()
