@@ -15,7 +15,8 @@ class CallNotFollowed(Rule):
         Says for which calls nothing is known of the called code: the address comes from memory or from another file,
         the code calls itself, or there is too much of it. Hazards between instructions before the call, in the
         called code and behind the call are then not checked; all others are. Calls of functions of the same file
-        (s_call_b64, or s_getpc_b64, an addition of the symbol, s_swappc_b64) are followed.
+        and of subroutines of the kernel (s_call_b64, or s_getpc_b64, an addition of the symbol, s_swappc_b64) are
+        followed, also where the address is one of several.
     Why it matters:
         A wait state that is missing over a call is missed by compilers too: they look at one function at a time.
     Repair:
