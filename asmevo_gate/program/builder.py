@@ -172,7 +172,7 @@ def _build_function(
     is_kernel = descriptor is not None or metadata is not None
     blocks = build_blocks(instructions, body.labels, spellings, is_kernel=is_kernel)
     function = Function(body.name, target, wave, instructions, body.labels, blocks, body.entry, descriptor, metadata)
-    vars(function)["spellings"] = spellings
+    vars(function)["spellings"] = spellings  # what the cached property would make again
     return function
 
 
