@@ -83,16 +83,18 @@ def _runs_without(function: Function, reachable: Set[int]) -> list[tuple[Block, 
 
 
 def subroutines_not_followed(function: Function) -> list[tuple[Block, ...]]:
-    """Runs of blocks that return and that nothing followed leads to, where reachable code has calls that are not
-    followed: what those calls may go to."""
+    """Runs of blocks that nothing followed leads to, where reachable code has calls that are not followed: what those
+    calls may go to, as such code returns, or something computes its address."""
     if not _calls_not_followed(function):
         return []
     followed: set[int] = set()
     _follow(function, [0], followed)
-    returning = (
-        run for run in _runs_without(function, followed) if any(block.leaves in (RETURN, COMES_BACK) for block in run)
-    )
-    return list(returning)
+    reachable = reachable_blocks(function)
+    return [
+        run
+        for run in _runs_without(function, followed)
+        if any(block.leaves in (RETURN, COMES_BACK) or block.number in reachable for block in run)
+    ]
 
 
 def calls_not_followed(function: Function) -> list[tuple[Block, str]]:

@@ -120,19 +120,22 @@ def tracked_registers(decodeds: Iterable[Decoded], used: int) -> int:
     return found
 
 
-def step(registers: Registers, instruction: Instruction, before: Sequence[Instruction]) -> None:
-    """Go past an instruction. ``before`` are those in front of it that surely run in front of it, the nearest last."""
-    decoded = instruction.decoded
+def step(registers: Registers, instructions: Sequence[Instruction], first: int, index: int) -> None:
+    """Go past an instruction of a block that starts at ``first``."""
+    decoded = instructions[index].decoded
     if decoded is None or (decoded.has_indexed and decoded.of(Op.SALU)):
         registers.clear()
         return
-    made = _made(registers, instruction.index, decoded, before)
+    made = _made(registers, decoded, instructions, first, index)
     for register in [register for register in registers if decoded.writes >> register & 1]:
         del registers[register]
     registers.update(made)
 
 
-def _made(registers: Registers, index: int, decoded: Decoded, before: Sequence[Instruction]) -> Registers:
+def _made(
+    registers: Registers, decoded: Decoded, instructions: Sequence[Instruction], first: int, index: int
+) -> Registers:
+    """What an instruction puts in its destination, as far as that is known."""
     base, operands = decoded.base, decoded.operands
     if base not in _INTERESTING or len(operands) < 1 or operands[0].start < 0:
         return {}
@@ -149,7 +152,7 @@ def _made(registers: Registers, index: int, decoded: Decoded, before: Sequence[I
         needed, kind = _CHANGES[base]
         if source is None or source.kind != needed:
             return {}
-        if base in _CARRIES and not (operands[2].start < 0 and _carry(registers, source, before)):
+        if base in _CARRIES and (operands[2].start >= 0 or not _carry(registers, source, instructions, first, index)):
             return {}
         return {target: msgspec.structs.replace(source, kind=kind)}
     if base in _WHOLE_ADDS:
@@ -160,7 +163,10 @@ def _made(registers: Registers, index: int, decoded: Decoded, before: Sequence[I
     if base in _SUBTRACTS:
         low = _sum(registers, operands[1:], _DISTANCE)
     else:
-        low = _near_offset(index, operands[1:], before) or _sum(registers, operands[1:], _OFFSET)
+        counter = instructions[index - 1].decoded if index > first else None
+        behind_counter = counter is not None and counter.base in GETS_PC
+        near = _near_offset(operands[1:], index - 1) if behind_counter else None
+        low = near or _sum(registers, operands[1:], _OFFSET)
     return {target: low} if low is not None else {}
 
 
@@ -171,14 +177,13 @@ def _copied(registers: Registers, target: Operand, source: Operand) -> Registers
     return {register: part for register, part in parts if part is not None}
 
 
-def _near_offset(index: int, sources: Sequence[Operand], before: Sequence[Instruction]) -> Part | None:
-    """``s_add_i32 T, LABEL, 4`` directly behind the s_getpc_b64."""
+def _near_offset(sources: Sequence[Operand], counter: int) -> Part | None:
+    """``s_add_i32 T, LABEL, 4`` directly behind the s_getpc_b64 at ``counter``."""
     labels = [one.text.strip() for one in sources if one.start < 0 and _SYMBOL.fullmatch(one.text.strip())]
     distance = [one.value for one in sources if one.start < 0 and one.value is not None]
-    counter = before[-1].decoded if before else None
-    if len(labels) != 1 or distance != [_NEAR_DISTANCE] or counter is None or counter.base not in GETS_PC:
+    if len(labels) != 1 or distance != [_NEAR_DISTANCE]:
         return None
-    return Part(_OFFSET, frozenset(((labels[0], index - 1),)))
+    return Part(_OFFSET, frozenset(((labels[0], counter),)))
 
 
 def _sum(registers: Registers, sources: Sequence[Operand], kind: str) -> Part | None:
@@ -210,10 +215,10 @@ def _source(registers: Registers, operand: Operand) -> Part | None:
     return Part(_OFFSET, frozenset(((match["label"], _ANY),))) if match else None
 
 
-def _carry(registers: Registers, high: Part, before: Sequence[Instruction]) -> bool:
+def _carry(registers: Registers, high: Part, instructions: Sequence[Instruction], first: int, index: int) -> bool:
     """Whether SCC is still the carry of the addition to the lower half."""
-    for instruction in reversed(before):
-        decoded = instruction.decoded
+    for place in range(index - 1, first - 1, -1):
+        decoded = instructions[place].decoded
         if decoded is None or not decoded.operands:
             return False
         if decoded.writes & SCC:

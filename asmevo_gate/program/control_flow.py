@@ -9,15 +9,13 @@ import msgspec
 
 from asmevo_gate.isa.instruction import Decoded, Op, Operand
 from asmevo_gate.program.code_addresses import GETS_PC
-from asmevo_gate.program.jump_targets import BEHIND_CALL, RETURN_ADDRESS, RETURNS, JumpTargets, Layout
+from asmevo_gate.program.jump_targets import BEHIND_CALL, RETURN_ADDRESS, RETURNS, SETS_PC, JumpTargets, Layout
 from asmevo_gate.program.model import COMES_BACK, RETURN, Block, Call, Instruction, Spelling, spellings_of
 
 _ENDS_BLOCK = Op.BRANCH | Op.TERMINATOR | Op.INDIRECT
 _SYMBOL = re.compile(r"^[A-Za-z_.$@][\w.$@]*$")
 _TRAP, _ABORT = "s_trap", 2
 """AMDGPUUsage, "Trap Handler ABI": llvm.trap is s_trap 2, and the queue goes into the error state."""
-_SETS_PC = frozenset(("s_setpc_b64", "s_set_pc_i64"))
-"""Second spelling: gfx1250."""
 _LEAVES_TRAP_HANDLER = frozenset(("s_rfe_b64", "s_rfe_restore_b64", "s_rfe_i64"))
 """Back from the trap handler to the interrupted program (ISA manuals, "SOP1 Instructions"): the end of this one, and no
 return to a caller, whose registers the calling convention would protect."""
@@ -133,7 +131,7 @@ def _through_registers(
     found = targets.jumps.get(last.index)
     if found == BEHIND_CALL:
         return _Edges((), False, COMES_BACK)
-    if found == RETURNS or (found is None and returns and decoded.base in _SETS_PC):
+    if found == RETURNS or (found is None and returns and decoded.base in SETS_PC):
         return _Edges((), False, RETURN)
     if found is not None and found <= labels.keys():
         return _Edges(tuple(sorted(labels[name] for name in found)), False)

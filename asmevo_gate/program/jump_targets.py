@@ -36,6 +36,8 @@ MOST_DEPTH = 16
 """Subroutines inside of each other that are followed at most."""
 MOST_INSTRUCTIONS = 20_000
 """Instructions that one call may run at most, those of calls inside counted at each call."""
+SETS_PC = frozenset(("s_setpc_b64", "s_set_pc_i64"))
+"""Second spelling: gfx1250."""
 RETURN_REGISTER = SGPR.start + 30
 """s[30:31] (AMDGPUUsage, "Non-Kernel Functions")."""
 RETURN_ADDRESS = bits(RETURN_REGISTER, 2)
@@ -211,16 +213,17 @@ class _Flow:
         """Go through a block. The blocks behind it."""
         layout = self._layout
         first, last = layout.starts[number], layout.ends[number] - 1
+        decoded = layout.instructions[last].decoded
+        is_call = decoded is not None and decoded.of(Op.CALL)
         self._problems.pop(number, None)
         for index in self._targets.moves(number):
-            if index < last or not _by_flow(layout.instructions[index].decoded):
-                step(registers, layout.instructions[index], layout.instructions[first:index])
-        decoded = layout.instructions[last].decoded
+            if index < last or not is_call:
+                step(registers, layout.instructions, first, index)
         behind = list(layout.branches[number])
         falls_through = layout.falls_through[number]
         if layout.leaves[number]:
             self._problems[number] = "the called code goes on outside of the function"
-        if decoded is not None and decoded.of(Op.CALL):
+        if decoded is not None and is_call:
             falls_through = self._call(number, last, decoded, registers)
         elif decoded is not None and decoded.of(Op.INDIRECT):
             behind += self._jump(number, last, decoded, registers)
@@ -232,7 +235,7 @@ class _Flow:
         return behind
 
     def _jump(self, number: int, index: int, decoded: Decoded, registers: Registers) -> list[int]:
-        found = places(registers, decoded.operands[-1]) if decoded.operands else None
+        found = places(registers, decoded.operands[-1]) if decoded.base in SETS_PC else None
         self.jumps[index] = found
         if found is None:
             self._problems[number] = f"the target of {decoded.base} in the called code is not known"
@@ -296,11 +299,6 @@ def _both(one: Call, other: Call) -> Call:
     followed = one.entries and other.entries
     reason = one.reason or other.reason or ("" if followed else "its target is not known on all ways to it")
     return Call(targets, tuple(sorted({*one.entries, *other.entries})) if followed else (), reason)
-
-
-def _by_flow(decoded: Decoded | None) -> bool:
-    """Whether an instruction is a jump or call that the data flow itself goes past."""
-    return decoded is not None and decoded.of(Op.CALL)
 
 
 def _moves(layout: Layout) -> list[list[int]]:

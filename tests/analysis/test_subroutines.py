@@ -158,11 +158,12 @@ def test_hazards_lead_into_and_out_of_subroutines() -> None:
     [
         (address("limit"), "SCALAR s[4:5], s[0:1], 0x10\nKERNARG\n"),
         (address("limit"), "s_nop 0\n"),
+        (CALL, "s_swappc_b64 s[8:9], s[14:15]\n"),
         (DOUBLE, DOUBLE.replace("v_add_f32 v1, v1, v1", "s_add_u32 s8, s8, 4")),
         (DOUBLE, f"double:\n{address('double').replace('s[4:5]', 's[14:15]').replace('s4', 's14').replace('s5', 's15')}"
                  "s_swappc_b64 s[16:17], s[14:15]\ns_setpc_b64 s[8:9]\n"),
     ],
-    ids=["memory", "no definition", "return address", "recursion"],
+    ids=["memory", "no definition", "another register", "return address", "recursion"],
 )  # fmt: skip
 def test_what_is_not_followed_is_not_checked(gpu: str, changed: str, to: str) -> None:
     body = f"{START}{LOAD}ARRIVED\n{CALL}{END}{DOUBLE}{LIMIT}"
@@ -231,3 +232,10 @@ def test_no_advice_is_given_on_waits_behind_a_subroutine_that_is_not_understood(
     assert [one.nothing_pending for one in known.too_strong_waits] == [True]
     (unknown,) = check("gfx942", body.format(inside="s_waitcnt SOMETHING")).kernels
     assert unknown.too_strong_waits == ()
+
+
+def test_code_that_ends_the_wave_behind_a_call_that_is_not_known_is_not_checked() -> None:
+    ends = "double:\nSTORE v0, v1, s[10:11]\ns_endpgm\n"
+    assert check("gfx942", f"{address('double')}{CALL}s_endpgm\n{ends}").unknown == ()
+    (unknown,) = check("gfx942", f"{address('double')}s_lshl_b32 s4, s4, 0\n{CALL}s_endpgm\n{ends}").unknown
+    assert "reached by calls" in unknown.reason
