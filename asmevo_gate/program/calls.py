@@ -15,9 +15,9 @@ import msgspec
 from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.program.model import COMES_BACK, RETURN, Block, Call, Function, Instruction, Spelling
 
-MOST_INSTRUCTIONS = 20_000
+MOST_INSTRUCTIONS = 200_000
 """Instructions that are put into one function at most."""
-MOST_COPIES = 256
+MOST_COPIES = 1_024
 """Copies of callees that are put into one function at most."""
 MOST_DEPTH = 16
 """Calls inside of each other that are followed at most."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from asmevo_gate.isa.targets import find_target
 from asmevo_gate.program.builder import build_program
 from asmevo_gate.program.calls import (
     MOST_COPIES,
     MOST_DEPTH,
-    MOST_INSTRUCTIONS,
     CallTargets,
     LinkedFunction,
     linked_function,
@@ -86,10 +87,12 @@ def test_an_address_from_memory_and_another_file_are_not_known() -> None:
     assert len(_linked(f"k:\n{_GET.format('elsewhere')}{_SWAP}s_endpgm\n").unresolved) == 1
 
 
-def test_the_code_that_is_put_in_is_bounded() -> None:
-    big = "f:\n" + "v_mov_b32 v0, 1\n" * (MOST_INSTRUCTIONS // 2) + "s_setpc_b64 s[30:31]\n"
+def test_the_code_that_is_put_in_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 1000
+    monkeypatch.setattr("asmevo_gate.program.calls.MOST_INSTRUCTIONS", most)
+    big = "f:\n" + "v_mov_b32 v0, 1\n" * (most // 2) + "s_setpc_b64 s[30:31]\n"
     linked = _linked(f"{big}k:\n" + (_GET.format("f") + _SWAP) * 4 + "s_endpgm\n")
-    assert len(linked.function.instructions) <= MOST_INSTRUCTIONS
+    assert len(linked.function.instructions) <= most
     assert (len(linked.followed), len(linked.unresolved)) == (1, 3)
     calls = [one for one in linked.function.spellings if one.text == _SWAP.strip()]
     assert [len(one.indices) for one in calls] == [1, 3]
