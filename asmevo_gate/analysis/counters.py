@@ -129,7 +129,8 @@ class CounterModel:
         self._dialect = dialect
         self._orders: dict[tuple[int, str], int] = {}
         self._order_count: list[int] = [1] * len(limits)
-        self._waits_on: list[list[int]] = [[track] for track in range(len(limits))]
+        self.waits_on: list[list[int]] = [[track] for track in range(len(limits))]
+        """The tracks whose events a wait for a counter ends: its own, and those of other counters through it."""
         self._also: dict[tuple[str, str], tuple[tuple[int, int], ...]] = {}
         self.main_track: list[int] = list(range(len(limits)))
         """The counter that a track belongs to: itself, or the first counter of a pair."""
@@ -184,7 +185,7 @@ class CounterModel:
                 for other, other_order in others.items():
                     source = self.counters.index(other)
                     track = len(self.track_names)
-                    self._waits_on[source].append(track)
+                    self.waits_on[source].append(track)
                     added.append((track, UNORDERED if other_order == "unordered" else 1))
                     self.track_names.append(f"{counter} through {other}")
                     self.capacity.append(self.capacity[source])
@@ -204,7 +205,7 @@ class CounterModel:
 
     def waited_counter(self, track: int) -> int:
         """The counter whose waits a track listens to."""
-        return next(counter for counter, tracks in enumerate(self._waits_on) if track in tracks)
+        return next(counter for counter, tracks in enumerate(self.waits_on) if track in tracks)
 
     @property
     def skipped_track(self) -> int | None:
@@ -305,7 +306,7 @@ class CounterModel:
             limits = {"expcnt": count}
         pairs = []
         for counter, count in limits.items():
-            for track in self._waits_on[self.counters.index(counter)]:
+            for track in self.waits_on[self.counters.index(counter)]:
                 if count < self.capacity[track]:
                     pairs.append((track, count))
         return tuple(pairs), ""
@@ -341,7 +342,7 @@ class CounterModel:
         for event in events:
             found.append((event.track, event.order))
             if event.order != UNORDERED:
-                found.extend((shadow, 1) for shadow in self._waits_on[event.track][1:])
+                found.extend((shadow, 1) for shadow in self.waits_on[event.track][1:])
         return tuple(found)
 
     def _effect_of_unknown(self, instruction: Instruction) -> Effect:

@@ -52,10 +52,12 @@ class Onward:
 
     def find_needed(self, block: Block, index: int, track: int, tracks: Mapping[int, Events], need: Need) -> int:
         """Fill in what is needed of the events that the wait at ``index`` ends on ``track``, until that is decided or
-        complete. ``tracks`` holds the events there and on the pairs of the counter. The number of instructions looked
-        at."""
+        complete. ``tracks`` holds the events there, those of other counters that end with them, and the pairs of all.
+        The number of instructions looked at."""
         memory = self.memory
-        need.add(event for event in tracks[track] if _orders_other_waves(event_on(memory.effects[event], track)))
+        need.add(
+            event for event in tracks.get(track, {}) if _orders_other_waves(event_on(memory.effects[event], track))
+        )
         states: dict[int, State] = {}
         steps = 1
         work: list[tuple[Block, int, State]] = [(block, index + 1, State(tracks))]

@@ -11,6 +11,7 @@ import msgspec
 from asmevo_gate.analysis.counters import Effect
 from asmevo_gate.analysis.pending_memory import PendingMemory
 from asmevo_gate.analysis.pending_need import Need, Onward
+from asmevo_gate.analysis.pending_state import STUCK, Events
 from asmevo_gate.isa.waits import counter_limits
 from asmevo_gate.program.model import Block, Instruction
 
@@ -87,7 +88,7 @@ def single_advice(memory: PendingMemory) -> Iterator[Advice]:
     onward = Onward(memory)
     unknown = memory.unknown
     clouded = _clouded_blocks(memory)
-    raced = {race.track for race in memory.races_of_graph}
+    raced = _raced_counters(memory)
     budget = _STEPS_PER_INSTRUCTION * len(memory.effects) + 10_000
     for index in sorted(memory.found_by_wait):
         block = memory.block_of(index)
@@ -107,13 +108,10 @@ def _weakest(onward: Onward, block: Block, index: int, track: int, count: int) -
     if track not in in_flight:
         wait, counter = memory.function.instructions[index], memory.model.counters[track]
         return Advice(Slack(wait, counter, count, None, True), set(), set()), 1
-    ended = {event: later for event, later in in_flight[track].items() if event >= 0 and (count == 0 or later >= count)}
+    ended, tracks = _ended_by(memory, index, track)
     if not ended:
         return None, 1
     need = Need({event for event, later in ended.items() if later <= count})
-    tracks = {track: ended}
-    for shadow in memory.model.shadows_of[track]:
-        tracks[shadow] = {event: later for event, later in in_flight.get(shadow, {}).items() if event in ended}
     steps = onward.find_needed(block, index, track, tracks, need)
     if need.decided:
         return None, steps
@@ -123,6 +121,40 @@ def _weakest(onward: Onward, block: Block, index: int, track: int, count: int) -
     kept = {event for event, later in ended.items() if enough is None or later < enough}
     wait, counter = memory.function.instructions[index], memory.model.counters[track]
     return Advice(Slack(wait, counter, count, enough, False), kept, need.ended_by), steps
+
+
+def _ended_by(memory: PendingMemory, index: int, track: int) -> tuple[dict[int, int], dict[int, Events]]:
+    """What the wait at ``index`` ends because it waits for ``track``, there and on other counters whose events end with
+    those of ``track``: how many later events there are at least, and where the events are in flight."""
+    model, in_flight = memory.model, memory.found_by_wait[index]
+    ended: dict[int, int] = {}
+    tracks: dict[int, Events] = {}
+    for listening, count in memory.effects[index].waits:
+        if listening not in model.waits_on[track]:
+            continue
+        mine = {
+            event: later
+            for event, later in in_flight.get(listening, {}).items()
+            if event >= 0 and (later >= count or (later == STUCK and count == 0))
+        }
+        for event, later in mine.items():
+            ended[event] = min(later, ended.get(event, later))
+        for other in model.family[model.main_track[listening]]:
+            there = {event: later for event, later in in_flight.get(other, {}).items() if event in mine}
+            if there:
+                tracks[other] = {**tracks.get(other, {}), **there}
+    return ended, tracks
+
+
+def _raced_counters(memory: PendingMemory) -> set[int]:
+    """The counters on which a race was found, and those that end events of such a counter."""
+    raced = {race.track for race in memory.races_of_graph}
+    model = memory.model
+    return {
+        counter
+        for counter, tracks in enumerate(model.waits_on)
+        if not raced.isdisjoint(model.main_track[t] for t in tracks)
+    }
 
 
 def _waits_again(memory: PendingMemory, block: Block, index: int, track: int) -> bool:

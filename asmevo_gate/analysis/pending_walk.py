@@ -25,9 +25,10 @@ class Walk(InFlight):
         return State(self._events(self._tracks), self._lds_empty, self._arrived, self._passed)
 
     def found_by(self, waits: tuple[tuple[int, int], ...]) -> dict[int, Events]:
-        """The events that a wait for these counts finds in flight, on each of its counters and the pairs of those."""
-        family = self._model.family
-        return self._events(other for track, _ in waits if track < len(family) for other in family[track])
+        """The events that a wait for these counts finds in flight, on each of the counters that it ends events of and
+        on the pairs of those."""
+        family, main = self._model.family, self._model.main_track
+        return self._events(dict.fromkeys(other for track, _ in waits for other in family[main[track]]))
 
     def step(self, index: int, effect: Effect, report: Report | None = None) -> None:
         """Go past one instruction. A race is reported once; the event then counts as ended for this path."""

@@ -64,6 +64,14 @@ def test_a_translation_that_ends_with_a_later_wait_for_data_needs_no_earlier_one
     assert advice("gfx1250", body) == [(2, "xcnt", 0, 1)]
 
 
+def test_a_wait_for_data_that_also_ends_a_translation_stays_as_strong_as_that_needs() -> None:
+    """On gfx1250 the address of a load may be overwritten once its data is there: loadcnt stands in for xcnt."""
+    loads = "global_load_b32 v4, v[0:1], off\nglobal_load_b32 v5, v[2:3], off\ns_wait_loadcnt 0x0\nv_mov_b32 v9, v4"
+    rest = "s_wait_loadcnt 0x0\nv_mov_b32 v9, v5\ns_endpgm"
+    assert advice("gfx1250", f"{loads}\nv_mov_b32 v0, 0\n{rest}") == [(2, "loadcnt", 0, 1)]
+    assert advice("gfx1250", f"{loads}\nv_mov_b32 v2, 0\n{rest}") == [(5, "loadcnt", 0, None)]
+
+
 def test_waits_for_stores_are_left_alone() -> None:
     assert advice("gfx1030", "global_store_dword v[0:1], v2, off\ns_waitcnt_vscnt null, 0x0\ns_endpgm") == []
 

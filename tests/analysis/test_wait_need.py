@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from asmevo_gate.analysis.pending_events import InFlight
@@ -51,6 +51,7 @@ def new_races(memory: PendingMemory, index: int, counter: str, enough: int | Non
 
 @settings(max_examples=150, deadline=None)
 @given(_GPUS, _SEEDS)
+@example("gfx1250", 268435455)  # the wait for a load ended a translation too
 def test_a_wait_is_needed_as_far_as_no_advice_says_otherwise(gpu: str, seed: int) -> None:
     memory = with_all_waits(gpu, private_program(gpu, seed))
     judged = set(range(len(memory.model.counters))) - {race.track for race in memory.races_of_graph}
