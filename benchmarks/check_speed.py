@@ -5,9 +5,8 @@ Usage: python -m benchmarks.check_speed [--write]
 1. A hook run on a commit without AMDGPU files, in seconds beyond Python's own start.
 2. ``asmevo-gate check --no-cache`` of one kernel of 50,000 instructions, against ``llvm-mc -filetype=obj`` plus
    ``llvm-objdump -d`` of the same file, each as a whole process; median of the runs, which take turns. ``ratio`` is of
-   wall time: the copy of the process that helps and the assembler that a check runs work beside it where a second core
-   is free. ``cpu_ratio`` counts the CPU time of all processes, that assembler included. ``one_process`` is the wall
-   time of ``check --jobs 1``. Peak memory is the sum over all processes of a check, shared pages counted once (PSS).
+   wall time: the assembler that a check runs works beside it where a second core is free. ``cpu_ratio`` counts the CPU
+   time of all processes, that assembler included. Peak memory is the sum over all processes of a check (PSS).
 3. The same from 1,000 to 100,000 instructions: seconds for each 1,000 instructions must stay level. ``analysis_cpu``
    are the CPU seconds of all rules, with the counters and other analyses that they ask for, on the program once it is
    read, in a fresh process; median of the runs.
@@ -124,10 +123,9 @@ def check_against_llvm(folder: Path, count: int) -> dict[str, float]:
     source.write_text(kernel(count))
     target = ["-triple=amdgcn-amd-amdhsa", f"-mcpu={GPU}"]
     ours = [sys.executable, "-m", "asmevo_gate", "check", "--no-cache", str(source)]
-    check, alone, assemble, disassemble = in_turn(
+    check, assemble, disassemble = in_turn(
         [
             ours,
-            [*ours, "--jobs", "1"],
             ["llvm-mc-22", *target, "-filetype=obj", str(source), "-o", str(output)],
             ["llvm-objdump-22", "-d", str(output)],
         ],
@@ -137,8 +135,7 @@ def check_against_llvm(folder: Path, count: int) -> dict[str, float]:
     rules = [float(subprocess.run(analysis, cwd=ROOT, capture_output=True, check=True).stdout) for _ in range(RUNS)]
     peer = Spent(assemble.wall + disassemble.wall, assemble.cpu + disassemble.cpu)
     return {
-        "instructions": count, "check": round(check.wall, 3), "one_process": round(alone.wall, 3),
-        "llvm_mc": round(assemble.wall, 3),
+        "instructions": count, "check": round(check.wall, 3), "llvm_mc": round(assemble.wall, 3),
         "llvm_objdump": round(disassemble.wall, 3), "ratio": round(check.wall / peer.wall, 2),
         "check_cpu": round(check.cpu, 3), "llvm_cpu": round(peer.cpu, 3), "cpu_ratio": round(check.cpu / peer.cpu, 2),
         "analysis_cpu": round(statistics.median(rules), 3),

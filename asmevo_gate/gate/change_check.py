@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
-from msgspec import msgpack
 
 from asmevo_gate.changes.model import Change, Side
 from asmevo_gate.constraints.files import graph_for, lay_over
 from asmevo_gate.constraints.model import ConstraintFile, ConstraintGraph
 from asmevo_gate.errors import GateError
 from asmevo_gate.gate.beside import beside
-from asmevo_gate.gate.comparison import mark_new
+from asmevo_gate.gate.block_match import block_reports
+from asmevo_gate.gate.comparison import mark_new, metric_delta
 from asmevo_gate.gate.compile_check import RULE, assemble_source, assembly_findings
-from asmevo_gate.gate.file_check import parsed_program
-from asmevo_gate.gate.findings import in_order
-from asmevo_gate.gate.forked import forked
+from asmevo_gate.gate.file_check import CheckedProgram, check_program, check_text, kernel_metrics, parsed_program
+from asmevo_gate.gate.findings import findings_of
 from asmevo_gate.gate.inputs import InputText, input_texts
-from asmevo_gate.gate.picture import KernelPicture
-from asmevo_gate.gate.program_check import ProgramCheck, Rest, reported
+from asmevo_gate.gate.picture import KernelPicture, kernel_picture
 from asmevo_gate.gate.result import Coverage, Finding, KernelReport, Unknown
 from asmevo_gate.gate.settings import Settings
 from asmevo_gate.gate.suppressions import apply_suppressions, read_suppressions
 from asmevo_gate.gate.target_choice import Configuration, configurations, skip_reason
 from asmevo_gate.isa.targets import Target, target_id
-from asmevo_gate.program.model import Program
 from asmevo_gate.rules.facts import KernelFacts
-from asmevo_gate.rules.rule import Severity
+from asmevo_gate.rules.rule import Rule, Severity
 from asmevo_gate.source.options import SourceOptions
 from asmevo_gate.source.recognise import decode_source
 from asmevo_gate.source.symbols import predefined_symbols
@@ -57,8 +55,6 @@ class Request(msgspec.Struct, frozen=True):
     and takes nothing from the cache."""
     draw: Callable[[KernelPicture], None] | None = None
     """Called with the picture of each reported kernel, in the order of the kernels; ``None``: none are drawn."""
-    beside: bool = False
-    """Another process may work beside this one on the same file."""
     command: str = ""
     """The command line, for the reproduce line of reports."""
     constraints: Mapping[str, ConstraintFile] = msgspec.field(default_factory=dict)
@@ -168,34 +164,38 @@ def _check_configuration(
     settings: Settings,
     request: Request,
 ) -> FileResult:
+    graph = constraint_graph(way.target, request)
+    profiles = frozenset(settings.profiles)
     options = source_options("head", way, files)
     program = parsed_program(change.path, given.text, way.target, options, given.wave_size or way.wave_size)
-    base = _base_program(change, base_text, way, files)
-    graph = constraint_graph(way.target, request)
-    check = ProgramCheck(program, base, graph, settings, request.draw is not None)
     is_assembled = request.assemble and given.target is None and RULE not in settings.disabled
-    # The copy of this process is made before there is another thread, of which it would only have the locks.
-    rest_elsewhere = forked(lambda: msgpack.encode(check.rest()), request.beside)
     # The assembler is another process: it works while this one does.
-    with rest_elsewhere as copy, beside(lambda: assemble_source(program.source, way), is_assembled) as assembly:
-        in_time, coverage = check.in_time()
-        answer = copy.answer()
-        rest = check.rest() if answer is None else msgpack.decode(answer, type=Rest)
+    with beside(lambda: assemble_source(program.source, way), is_assembled) as assembly:
+        base = _checked_base(change, base_text, way, files, graph, profiles)
+        head = check_program(program, base, partial(_is_enabled, settings.disabled), graph, profiles)
         assembled = assembly()
-    found = in_order((*in_time.findings, *rest.found.findings))
-    # A base that cannot be checked may have met a limit of time: what is then new is not to stay so.
-    repeatable = change.base is None or (base is not None and in_time.compared and rest.found.compared)
+    severities = settings.severities
+    found = findings_of(head, severities)
+    # A base that cannot be read may have met a limit of time: what is then new is not to stay so.
+    repeatable = base is not None or change.base is None
     if assembled is not None:
         repeatable &= not (isinstance(assembled, NotAssembled) and assembled.tool is not None)
         found += assembly_findings(program.source, way, assembled, found)
     found = tuple(finding for finding in found if finding.rule not in settings.disabled)
     findings = apply_suppressions(change.path, found, read_suppressions(given.text))
-    if not request.count_known:
-        findings = mark_new(findings, (*in_time.at_base, *rest.found.at_base))
+    if base is not None and not request.count_known:
+        findings = mark_new(findings, (finding.fingerprint for finding in findings_of(base, severities)))
+    reported = tuple(_reported(head))
     if request.watch is not None:
-        for facts in reported(check.facts):
+        for facts in reported:
             request.watch(facts)
-    return FileResult(findings, rest.kernels, coverage, pictures=rest.pictures, repeatable=repeatable)
+    return FileResult(
+        findings,
+        tuple(_kernel_report(facts) for facts in reported),
+        Coverage(head.instructions, head.modelled, head.unknown),
+        pictures=tuple(kernel_picture(facts) for facts in reported) if request.draw is not None else (),
+        repeatable=repeatable,
+    )
 
 
 def constraint_graph(target: Target, request: Request) -> ConstraintGraph:
@@ -206,13 +206,25 @@ def constraint_graph(target: Target, request: Request) -> ConstraintGraph:
     return graph
 
 
-def _base_program(change: Change, given: InputText | None, way: Configuration, files: SideFiles) -> Program | None:
+def _is_enabled(disabled: frozenset[str], rule: Rule) -> bool:
+    return rule.id not in disabled
+
+
+def _checked_base(
+    change: Change,
+    given: InputText | None,
+    way: Configuration,
+    files: SideFiles,
+    graph: ConstraintGraph,
+    profiles: frozenset[str],
+) -> CheckedProgram | None:
     """The same file at base, in the same configuration; ``None`` when there is none that can be read."""
     if given is None:
         return None
     try:
+        path = change.old_path or change.path
         options = source_options("base", way, files)
-        return parsed_program(change.old_path or change.path, given.text, way.target, options, way.wave_size)
+        return check_text(path, given.text, way.target, options, way.wave_size, None, None, graph, profiles)
     except GateError:
         return None
 
@@ -230,4 +242,25 @@ def source_options(side: Side, way: Configuration, files: SideFiles) -> SourceOp
         include_paths=way.include,
         root=str(files.root),
         read=read,
+    )
+
+
+def _reported(head: CheckedProgram) -> Iterator[KernelFacts]:
+    """The kernels of a file; every function of one without kernels."""
+    only_kernels = bool(head.program.kernels)
+    return (facts for facts in head.kernels if facts.kernel.is_kernel or not only_kernels)
+
+
+def _kernel_report(facts: KernelFacts) -> KernelReport:
+    """A kernel at head, with the same one at base beside it."""
+    metrics = kernel_metrics(facts)
+    base_metrics = kernel_metrics(facts.base) if facts.base is not None else None
+    return KernelReport(
+        name=facts.kernel.name,
+        file=facts.program.path,
+        gpu=facts.kernel.target.name,
+        metrics=metrics,
+        base=base_metrics,
+        delta=metric_delta(metrics, base_metrics) if base_metrics is not None else None,
+        blocks=tuple(block_reports(facts)),
     )

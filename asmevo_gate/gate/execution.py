@@ -40,8 +40,6 @@ FILE_SECONDS = 300.0
 """Time that the check of one file may take by default."""
 PROCESSES_FROM_BYTES = 1 << 20
 """Less text than this is checked faster in this process than others are started."""
-COPY_FROM_BYTES = 1 << 16
-"""A file with less text than this is checked faster in this process than a copy of it is made that shares the work."""
 
 Say = Callable[[str], None]
 
@@ -191,7 +189,7 @@ def _answers(
     if not sent:
         here = pending
     for one in here:
-        yield (answer := _checked_here(one, files, settings, _with_help(one, request, execution)))
+        yield (answer := _checked_here(one, files, settings, request))
         if isinstance(answer.outcome, Failed):
             return
 
@@ -227,12 +225,6 @@ def _checked_here(one: Pending, files: SideFiles, settings: Settings, request: R
     with suppress(*CANNOT_BE_SENT):
         outcome = decode_outcome(encode(outcome))
     return Answer(one, outcome, tuple(recorded.asked.values()))
-
-
-def _with_help(one: Pending, request: Request, execution: Execution) -> Request:
-    """The request, with leave to use a second core for a file that is checked in this process."""
-    helps = execution.jobs != 1 and size_of(one.change) >= COPY_FROM_BYTES and usable_cores() > 1
-    return msgspec.structs.replace(request, beside=helps)
 
 
 def _processes(sent: list[Pending], jobs: int | None) -> int:

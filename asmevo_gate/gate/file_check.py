@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 
 import msgspec
 
@@ -33,36 +32,15 @@ class FoundViolation(msgspec.Struct, frozen=True):
     kernel: str
 
 
-class CheckedProgram(msgspec.Struct, frozen=True, dict=True):
-    """One file for one target, checked by some rules."""
+class CheckedProgram(msgspec.Struct, frozen=True):
+    """One file for one target."""
 
-    facts: FileFacts
+    program: Program
+    kernels: tuple[KernelFacts, ...]
     violations: tuple[FoundViolation, ...]
-
-    @property
-    def program(self) -> Program:
-        """What was checked."""
-        return self.facts.program
-
-    @property
-    def kernels(self) -> tuple[KernelFacts, ...]:
-        """The facts of each function."""
-        return self.facts.kernels
-
-    @cached_property
-    def instructions(self) -> int:
-        """How many instructions the program has."""
-        return sum(len(function.instructions) for function in self.program.functions)
-
-    @cached_property
-    def modelled(self) -> int:
-        """How many of them have a meaning on the target."""
-        return self.instructions - sum(len(function.not_understood) for function in self.program.functions)
-
-    @cached_property
-    def unknown(self) -> tuple[Unknown, ...]:
-        """What no analysis can see through."""
-        return tuple(_unknown(self.program, self.kernels))
+    unknown: tuple[Unknown, ...]
+    instructions: int
+    modelled: int
 
 
 def check_text(
@@ -94,29 +72,17 @@ def check_program(
     profiles: frozenset[str] = frozenset(),
 ) -> CheckedProgram:
     """Run every rule over a program that was read already."""
-    return check_facts(file_facts(program, base.facts if base else None, constraints, profiles), rule_filter)
-
-
-def file_facts(
-    program: Program,
-    base: FileFacts | None = None,
-    constraints: ConstraintGraph | None = None,
-    profiles: frozenset[str] = frozenset(),
-) -> FileFacts:
-    """What rules may ask about a program, and about the same kernels at base; nothing is analysed yet."""
-    at_base = {facts.kernel.name: facts for facts in base.kernels} if base else {}
+    base_kernels = {facts.kernel.name: facts for facts in base.kernels} if base else {}
     targets = CallTargets(program.functions)
-    kernels = (
-        KernelFacts(program, function, at_base.get(function.name), constraints, profiles, targets)
+    kernels = tuple(
+        KernelFacts(program, function, base_kernels.get(function.name), constraints, profiles, targets)
         for function in program.functions
     )
-    return FileFacts(program, tuple(kernels))
-
-
-def check_facts(facts: FileFacts, rule_filter: Callable[[Rule], bool] | None = None) -> CheckedProgram:
-    """Run every rule, or those that the filter lets through."""
     rules = [rule for rule in all_rules() if rule_filter is None or rule_filter(rule)]
-    return CheckedProgram(facts, tuple(_violations(rules, facts)))
+    violations = tuple(_violations(rules, FileFacts(program, kernels)))
+    total = sum(len(function.instructions) for function in program.functions)
+    modelled = total - sum(len(function.not_understood) for function in program.functions)
+    return CheckedProgram(program, kernels, violations, tuple(_unknown(program, kernels)), total, modelled)
 
 
 def parsed_program(

@@ -21,12 +21,8 @@ def findings_of(checked: CheckedProgram, severities: Mapping[str, Severity]) -> 
     """The findings of one program, by place. ``severities`` overrides severities by rule id."""
     source = checked.program.source
     made = [_finding(found, source, severities, checked.program.target.name) for found in checked.violations]
-    return tuple(_distinct(in_order(made)))
-
-
-def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings by place; at one place by rule and message."""
-    return tuple(sorted(findings, key=_PLACE))
+    made.sort(key=_PLACE)
+    return tuple(_distinct(made))
 
 
 def _finding(found: FoundViolation, source: Source, severities: Mapping[str, Severity], gpu: str) -> Finding:

@@ -18,31 +18,22 @@ import pytest
 
 from asmevo_gate.changes import named_files
 from asmevo_gate.changes.model import Change
-from asmevo_gate.errors import GateError, LimitError, UsageError
+from asmevo_gate.errors import GateError, UsageError
 from asmevo_gate.gate import cluster as cluster_module
 from asmevo_gate.gate import execution as execution_module
 from asmevo_gate.gate import file_task
 from asmevo_gate.gate import process_pool as process_pool_module
-from asmevo_gate.gate import program_check as program_check_module
-from asmevo_gate.gate.change_check import FileResult, SideFiles, check_change, constraint_graph
+from asmevo_gate.gate.change_check import FileResult, SideFiles, check_change
 from asmevo_gate.gate.cluster import scheduler_address
 from asmevo_gate.gate.execution import Execution
-from asmevo_gate.gate.file_check import CheckedProgram, parsed_program
 from asmevo_gate.gate.file_task import Failed
-from asmevo_gate.gate.forked import CAN_FORK, Copy
 from asmevo_gate.gate.picture import KernelPicture
-from asmevo_gate.gate.program_check import ProgramCheck, Rest
 from asmevo_gate.gate.result import Report
 from asmevo_gate.gate.run import Request, run_gate
 from asmevo_gate.gate.settings import Settings
 from asmevo_gate.gate.verdict import exit_code
-from asmevo_gate.isa.targets import find_target
 from asmevo_gate.report.context import RenderContext
 from asmevo_gate.report.json import render
-from asmevo_gate.rules.facts import FileFacts
-from asmevo_gate.rules.registry import all_rules
-from asmevo_gate.rules.rule import Rule
-from asmevo_gate.source.options import SourceOptions
 from tests.gate.sample_repository import changes_of, kernel, make_repository, write_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,92 +66,6 @@ def test_processes_give_the_same_report_and_pictures(tmp_path: Path) -> None:
     alone = checked(tmp_path, Execution())
     assert checked(tmp_path, Execution(jobs=2)) == alone
     assert len(alone[1]) == 4
-
-
-@pytest.fixture
-def copies(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each file was checked with the help of a copy of this process, and answered by it; every file that is
-    checked in this process may be."""
-    answered: list[bool] = []
-    answer = Copy.answer
-
-    def recorded(copy: Copy) -> bytes | None:
-        answered.append((data := answer(copy)) is not None)
-        return data
-
-    monkeypatch.setattr(Copy, "answer", recorded)
-    monkeypatch.setattr(execution_module, "COPY_FROM_BYTES", 0)
-    monkeypatch.setattr(execution_module, "usable_cores", lambda: 2)
-    return answered
-
-
-@pytest.mark.skipif(not CAN_FORK, reason="a copy of a process is only made on Linux")
-def test_a_copy_of_the_process_that_helps_gives_the_same_report(tmp_path: Path, copies: list[bool]) -> None:
-    make_repository(tmp_path)
-    alone = checked(tmp_path, Execution(jobs=1))
-    assert not any(copies)
-    assert checked(tmp_path, Execution(jobs=None)) == alone
-    assert copies.count(True) == 4
-
-
-@pytest.mark.skipif(not CAN_FORK, reason="a copy of a process is only made on Linux")
-def test_a_copy_that_is_lost_changes_nothing(
-    tmp_path: Path, copies: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_repository(tmp_path)
-    alone = checked(tmp_path, Execution(jobs=1))
-    parent, rest = os.getpid(), ProgramCheck.rest
-
-    def killed(check: ProgramCheck) -> Rest:
-        if os.getpid() != parent:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return rest(check)
-
-    monkeypatch.setattr(ProgramCheck, "rest", killed)
-    assert checked(tmp_path, Execution(jobs=None)) == alone
-    assert not any(copies)
-
-
-@pytest.mark.parametrize("part", ["in_time", "rest"])
-@pytest.mark.usefixtures("copies")
-def test_a_limit_that_either_part_meets_is_the_error_of_the_run(
-    tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def limited(check: ProgramCheck) -> Rest:
-        raise LimitError("too many paths", "split it", check.head.path, 7)
-
-    write_kernels(tmp_path, 1)
-    monkeypatch.setattr(ProgramCheck, part, limited)
-    for jobs in (None, 1):
-        with pytest.raises(LimitError, match="too many paths") as raised:
-            named(tmp_path, Execution(jobs=jobs))
-        assert (raised.value.file, raised.value.line) == ("k0.s", 7)
-
-
-@pytest.mark.parametrize("family", ["wait", "register"])
-def test_a_base_that_one_part_cannot_check_hides_no_finding(
-    tmp_path: Path, family: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All findings of that part are new then; the other part still compares."""
-    write_kernels(tmp_path, 1)
-    source = (tmp_path / "k0.s").read_text()
-    faulty = source.replace("v_mov_b32 v1, 0", "v_mov_b32 v1, v9")  # and k0 lacks a wait
-    program = [parsed_program("k0.s", faulty, find_target("gfx90a"), SourceOptions()) for _ in range(2)]
-    check = ProgramCheck(program[0], program[1], constraint_graph(program[0].target, Request()), Settings())
-    checked_facts = program_check_module.check_facts
-
-    def limited(facts: FileFacts, runs: Callable[[Rule], bool]) -> CheckedProgram:
-        if facts.program is program[1] and any(runs(rule) for rule in all_rules() if rule.family == family):
-            raise LimitError("too many paths")
-        return checked_facts(facts, runs)
-
-    monkeypatch.setattr(program_check_module, "check_facts", limited)
-    found = {"wait": check.in_time()[0], "register": check.rest().found}
-    for name, one in found.items():
-        assert one.findings
-        assert one.compared == (name != family)
-        known = set(one.at_base)
-        assert {finding.fingerprint in known for finding in one.findings} == {name != family}
 
 
 def test_a_dask_cluster_gives_the_same_report(tmp_path: Path) -> None:
@@ -289,7 +194,7 @@ def test_a_file_that_takes_too_long_is_named_and_the_others_are_checked(
 
 def test_a_file_that_takes_too_long_ends_in_a_process_too(tmp_path: Path) -> None:
     write_kernels(tmp_path, 2)
-    many = ".rept 490000\n  v_add_u32_e32 v1, v1, v1\n.endr"
+    many = ".set count, 0\n.rept 240000\n  v_mov_b32 v1, count\n.set count, count + 1\n.endr"  # each text is another
     (tmp_path / "long.s").write_text(kernel("long", 0, body=many))
     check_timed_out(named(tmp_path, Execution(jobs=2, seconds=3)))
 
