@@ -16,9 +16,6 @@ from asmevo_gate.isa.instruction import VMEM, Decoded, Op, Operand, Role
 from asmevo_gate.isa.registers import indices
 from asmevo_gate.program.model import Function, Instruction
 
-_Origins = dict[int, int]
-"""Register -> byte offset in the kernarg segment of the dword that it was computed from."""
-
 
 class ArgumentAccess(msgspec.Struct, frozen=True):
     """A memory access through a kernel argument; ``offset`` is the byte offset of a dword of that argument."""
@@ -36,18 +33,15 @@ def argument_accesses(kernel: Function) -> Iterator[ArgumentAccess]:
     for block, origins in zip(kernel.blocks, _solve(kernel, pointer), strict=True):
         if origins is None:
             continue
-        state = dict(origins)
+        state = origins.copy()
         for instruction in kernel.instructions[block.first : block.end]:
             decoded = instruction.decoded
-            if decoded is None:
-                state.clear()
-                continue
-            if decoded.of(VMEM):
-                offset = _address_origin(decoded, state)
+            if decoded is not None and decoded.reads & state.registers and decoded.of(VMEM):
+                offset = _address_origin(decoded, state.of)
                 if offset is not None:
                     stores = decoded.of(Op.STORE) or decoded.of(Op.ATOMIC)
                     yield ArgumentAccess(instruction, offset, bool(stores))
-            _step(decoded, state, pointer)
+            state.step(decoded)
 
 
 def _kernarg_pointer(kernel: Function) -> int | None:
@@ -59,46 +53,75 @@ def _kernarg_pointer(kernel: Function) -> int | None:
 _POINTER = -1
 
 
+class _Origins:
+    """Where registers come from: ``of`` gives the byte offset in the kernarg segment of the dword that a register was
+    computed from; ``registers`` are those of which that is known."""
+
+    def __init__(self, of: dict[int, int]) -> None:
+        self.of = of
+        self.registers = sum(1 << register for register in of)
+
+    def copy(self) -> _Origins:
+        """The same, to go on from."""
+        return _Origins(dict(self.of))
+
+    def common(self, other: _Origins) -> _Origins:
+        """What both agree on."""
+        return _Origins({register: origin for register, origin in self.of.items() if other.of.get(register) == origin})
+
+    def step(self, decoded: Decoded | None) -> None:
+        """Go past an instruction; nothing is known behind one that is not understood."""
+        if decoded is None or decoded.is_call:
+            self.of.clear()
+            self.registers = 0
+        elif (decoded.reads | decoded.writes) & self.registers:
+            made = _made(decoded, self.of)
+            for register in indices(decoded.writes & self.registers):
+                del self.of[register]
+            self.registers &= ~decoded.writes
+            self.of.update(made)
+            for register in made:
+                self.registers |= 1 << register
+
+
 def _solve(kernel: Function, pointer: int) -> list[_Origins | None]:
     """Origins at the start of each block: what all paths agree on. Entries only disappear, so this ends."""
     entering: list[_Origins | None] = [None] * len(kernel.blocks)
-    entering[0] = {pointer: _POINTER, pointer + 1: _POINTER}
+    entering[0] = _Origins({pointer: _POINTER, pointer + 1: _POINTER})
     pending = [0]
     while pending:
         block = kernel.blocks[pending.pop()]
-        state = dict(entering[block.number] or {})
+        known = entering[block.number]
+        assert known is not None  # blocks are taken up when something is known at their start
+        state = known.copy()
         for instruction in kernel.instructions[block.first : block.end]:
-            if instruction.decoded is None or instruction.decoded.is_call:
-                state.clear()
-            else:
-                _step(instruction.decoded, state, pointer)
+            state.step(instruction.decoded)
         for successor in block.successors:
             old = entering[successor]
-            new = state if old is None else {key: value for key, value in old.items() if state.get(key) == value}
-            if new != old:
-                entering[successor] = dict(new)
+            new = state.copy() if old is None else old.common(state)
+            if old is None or len(new.of) < len(old.of):
+                entering[successor] = new
                 pending.append(successor)
     return entering
 
 
-def _step(decoded: Decoded, state: _Origins, pointer: int) -> None:
-    made: _Origins = {}
+def _made(decoded: Decoded, origins: dict[int, int]) -> dict[int, int]:
+    """The origins of what an instruction writes, where they are known."""
     if decoded.of(Op.SMEM) and decoded.of(Op.LOAD):
-        made = _loaded(decoded, state)
-    elif decoded.of(Op.SALU | Op.VALU) and not decoded.of(Op.SMEM):
+        return _loaded(decoded, origins)
+    made: dict[int, int] = {}
+    if decoded.of(Op.SALU | Op.VALU) and not decoded.of(Op.SMEM):
         for one in decoded.halves or (decoded,):
-            origin = _single_origin(one, state)
+            origin = _single_origin(one, origins)
             if origin is not None:
                 made.update(dict.fromkeys(indices(one.writes & ~one.implicit_writes), origin))
-    for register in indices(decoded.writes):
-        state.pop(register, None)
-    state.update(made)
+    return made
 
 
-def _loaded(decoded: Decoded, state: _Origins) -> _Origins:
+def _loaded(decoded: Decoded, origins: dict[int, int]) -> dict[int, int]:
     """The dwords of the kernarg segment that a scalar load with a constant offset brings."""
     destination, base, *rest = decoded.operands
-    if base.length != 2 or any(state.get(base.start + half) != _POINTER for half in (0, 1)):
+    if base.length != 2 or any(origins.get(base.start + half) != _POINTER for half in (0, 1)):
         return {}
     offset = _constant_offset(decoded, rest)
     if offset is None:
@@ -121,20 +144,20 @@ def _constant_offset(decoded: Decoded, operands: list[Operand]) -> int | None:
     return total
 
 
-def _single_origin(decoded: Decoded, state: _Origins) -> int | None:
+def _single_origin(decoded: Decoded, origins: dict[int, int]) -> int | None:
     """The argument that all traced sources of an arithmetic instruction share. The two dwords of one 64-bit argument
     are one origin: its lower dword's."""
     found = {
-        state[register] - state[register] % 8
+        origins[register] - origins[register] % 8
         for operand in decoded.operands
         if operand.role & Role.READ
         for register in indices(operand.mask)
-        if state.get(register, _POINTER) != _POINTER
+        if origins.get(register, _POINTER) != _POINTER
     }
     return found.pop() if len(found) == 1 else None
 
 
-def _address_origin(decoded: Decoded, state: _Origins) -> int | None:
+def _address_origin(decoded: Decoded, known: dict[int, int]) -> int | None:
     """Origin of the address operands: register pairs, and the 128-bit resource of buffer instructions, that are read
     and are not the data."""
     data = _data_operand(decoded)
@@ -142,7 +165,7 @@ def _address_origin(decoded: Decoded, state: _Origins) -> int | None:
     for operand in decoded.operands:
         if operand is data or not operand.role & Role.READ or operand.length not in (2, 4):
             continue
-        origins = [state.get(register) for register in indices(operand.mask)][:2]
+        origins = [known.get(register) for register in indices(operand.mask)][:2]
         if origins[0] is not None and origins[0] != _POINTER and origins[1] is not None:
             found.add(origins[0] - origins[0] % 8)
     return found.pop() if len(found) == 1 else None
