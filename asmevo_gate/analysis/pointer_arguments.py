@@ -147,14 +147,17 @@ def _constant_offset(decoded: Decoded, operands: list[Operand]) -> int | None:
 def _single_origin(decoded: Decoded, origins: dict[int, int]) -> int | None:
     """The argument that all traced sources of an arithmetic instruction share. The two dwords of one 64-bit argument
     are one origin: its lower dword's."""
-    found = {
-        origins[register] - origins[register] % 8
-        for operand in decoded.operands
-        if operand.role & Role.READ
-        for register in indices(operand.mask)
-        if origins.get(register, _POINTER) != _POINTER
-    }
-    return found.pop() if len(found) == 1 else None
+    shared = None
+    for operand in decoded.operands:
+        if operand.role & Role.READ:
+            for register in range(operand.start, operand.start + operand.length):
+                origin = origins.get(register, _POINTER)
+                if origin != _POINTER:
+                    origin -= origin % 8
+                    if shared is not None and shared != origin:
+                        return None
+                    shared = origin
+    return shared
 
 
 def _address_origin(decoded: Decoded, known: dict[int, int]) -> int | None:
