@@ -6,27 +6,71 @@ The last step is the consumer. Sets only grow at joins (union), so that the iter
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from typing import NamedTuple
+
 from asmevo_gate.constraints.function_view import FunctionView
 from asmevo_gate.constraints.matching import Traits
 from asmevo_gate.constraints.model import Edge
 from asmevo_gate.constraints.roles import REGISTER_FILES, whole_registers
 from asmevo_gate.constraints.violation import HazardViolation
+from asmevo_gate.isa.instruction import Decoded
+from asmevo_gate.program.model import Block
 
 _EVERY_PAIR = REGISTER_FILES["scalar"]
 State = tuple[int, ...]
 
 
+class Move(NamedTuple):
+    """What one text does to the sequence.
+
+    ``registers`` are, for each step, those for which it is that step (bit 0 when the edge does not care which);
+    ``clears`` the steps that it takes back; ``completed`` the registers whose sequence it completes. ``forgets``: it
+    has no meaning and may clear the sequence, which is followed no further, never guessed. ``calls``: unknown code runs
+    behind it.
+    """
+
+    registers: tuple[int, ...]
+    clears: tuple[int, ...]
+    completed: int
+    forgets: bool
+    calls: bool
+
+
 class SequenceEdge:
-    """A sequence edge with its classes looked up."""
+    """A sequence edge over the instructions of one function that have to do with it."""
 
     def __init__(self, edge: Edge, view: FunctionView) -> None:
         self.edge = edge
         self.any_register = edge.relation == "any"
         self.clears = tuple(view.matcher.class_mask(clears) for clears in edge.step_clears)
-        self.every_class = 0
+        self._flushes = _flushes(edge, view)
+        moves = self._all_moves(view)
+        places = view.places(moves)
+        self._places = sorted({*places, *self._flushes}) if self._flushes else places
+        flush = Move((0,) * len(edge.steps), (), 0, True, False)
+        self._moves = [flush if place in self._flushes else moves[view.keys[place]] for place in self._places]
+
+    def _all_moves(self, view: FunctionView) -> dict[int, Move]:
+        """The texts that are a step, or take one back, or end what is known; by their key."""
+        nodes = (*self.edge.steps, self.edge.completed_by) if self.edge.completed_by else self.edge.steps
+        clearing = 0
         for mask in self.clears:
-            self.every_class |= mask
-        self.flushes = _flushes(edge, view)
+            clearing |= mask
+        steps = {key for node in nodes for key in view.registers(node)}
+        return {
+            key: self._move(traits, view.texts[key])
+            for key, traits in view.distinct.items()
+            if key in steps or traits is None or traits.classes & clearing or _calls(view.texts[key])
+        }
+
+    def _move(self, traits: Traits | None, decoded: Decoded | None) -> Move:
+        if traits is None:
+            return Move((0,) * len(self.edge.steps), (), 0, True, False)
+        registers = tuple([self.registers(traits, step) for step in range(len(self.edge.steps))])
+        clears = tuple([step for step, mask in enumerate(self.clears) if traits.classes & mask])
+        completed = traits.nodes.get(self.edge.completed_by, 0) if self.edge.completed_by else 0
+        return Move(registers, clears, completed, False, _calls(decoded))
 
     def registers(self, traits: Traits, step: int) -> int:
         """Registers for which the instruction is the given step (bit 0 when the edge does not care which)."""
@@ -35,27 +79,36 @@ class SequenceEdge:
             return 0
         return 1 if self.any_register else mask
 
-    def behind(self, state: State, index: int, traits: Traits) -> State:
-        """The state behind the instruction at a place."""
-        return (0,) * len(state) if index in self.flushes else self.advance(state, traits)
+    def through(self, block: Block, state: State, found: list[tuple[int, int]] | None = None) -> State:
+        """The state at the end of a block, from the one at its start. ``found`` gets the consumers, with the registers
+        on which they end the sequence."""
+        places, moves = self._places, self._moves
+        for at in range(bisect_left(places, block.first), bisect_left(places, block.end)):
+            move = moves[at]
+            if found is not None and (hit := state[-1] & move.registers[-1]):
+                found.append((places[at], hit))
+            if move.forgets:
+                state = (0,) * len(state)
+            elif move.registers[0] or any(state):
+                state = self._advance(state, move)
+            if move.calls:
+                state = _after_call(state, self.edge)
+        return state
 
-    def advance(self, state: State, traits: Traits) -> State:
-        """The state behind an instruction, whatever stands before it."""
+    def _advance(self, state: State, move: Move) -> State:
         steps = list(state)
         last = len(steps) - 1
         # The consumer uses the sequence up: the repair belongs before the first one.
-        steps[last] &= ~self.registers(traits, last + 1)
-        completed = traits.nodes.get(self.edge.completed_by, 0) if self.edge.completed_by else 0
-        if completed & steps[0]:
+        steps[last] &= ~move.registers[last + 1]
+        if move.completed & steps[0]:
             steps[last] = 0
-        for step, clears in enumerate(self.clears):
-            if traits.classes & clears:
-                steps[step] = 0
-        first = self.registers(traits, 0)
+        for step in move.clears:
+            steps[step] = 0
+        first = move.registers[0]
         if self.edge.same_instruction:
             steps[0] |= first
         for step in range(last, 0, -1):
-            steps[step] |= steps[step - 1] & self.registers(traits, step)
+            steps[step] |= steps[step - 1] & move.registers[step]
         steps[0] |= first
         return tuple(steps)
 
@@ -66,24 +119,15 @@ def sequence_violations(view: FunctionView, edge_id: str, edge: Edge) -> list[Ha
     if not all(view.matching(step) for step in edge.steps[1 if armed else 0 :]):
         return []
     compiled = SequenceEdge(edge, view)
-    entries = _block_entries(view, compiled, armed)
-    found: list[HazardViolation] = []
-    for block in view.blocks:
-        state = entries[block.number]
-        if state is None:
-            continue
-        for index in range(block.first, block.end):
-            traits = view.traits[index]
-            if traits is None:
-                state = _unknown(state)
-                continue
-            hit = state[-1] & compiled.registers(traits, len(edge.steps) - 1)
-            if hit:
-                found.append(_violation(view, compiled, edge_id, index, hit))
-            state = compiled.behind(state, index, traits)
-            if view.is_call(index):
-                state = _after_call(state, edge)
-    return found
+    found: list[tuple[int, int]] = []
+    for block, state in zip(view.blocks, _block_entries(view, compiled, armed), strict=True):
+        if state is not None:
+            compiled.through(block, state, found)
+    return [_violation(view, compiled, edge_id, consumer, registers) for consumer, registers in found]
+
+
+def _calls(decoded: Decoded | None) -> bool:
+    return decoded is not None and decoded.is_call
 
 
 def _flushes(edge: Edge, view: FunctionView) -> frozenset[int]:
@@ -101,11 +145,6 @@ def _flushes(edge: Edge, view: FunctionView) -> frozenset[int]:
             if run >= enough:
                 found.append(index)
     return frozenset(found)
-
-
-def _unknown(state: State) -> State:
-    """An instruction without a meaning may clear the sequence: it is followed no further, never guessed."""
-    return (0,) * len(state)
 
 
 def _after_call(state: State, edge: Edge) -> State:
@@ -128,13 +167,9 @@ def _block_entries(view: FunctionView, compiled: SequenceEdge, armed: bool) -> l
     while worklist:
         number = worklist.pop()
         block = view.blocks[number]
-        state = entries[number]
-        assert state is not None
-        for index in range(block.first, block.end):
-            traits = view.traits[index]
-            state = _unknown(state) if traits is None else compiled.behind(state, index, traits)
-            if view.is_call(index):
-                state = _after_call(state, edge)
+        entry = entries[number]
+        assert entry is not None
+        state = compiled.through(block, entry)
         for successor in block.successors:
             before = entries[successor]
             joined = state if before is None else tuple(a | b for a, b in zip(before, state, strict=True))
