@@ -7,7 +7,9 @@ Usage: python -m benchmarks.check_speed [--write]
    ``llvm-objdump -d`` of the same file, each as a whole process; median of the runs, which take turns. ``ratio`` is of
    wall time: the assembler that a check runs works beside it where a second core is free. ``cpu_ratio`` counts the CPU
    time of all processes, that assembler included. Peak memory is the sum over all processes of a check (PSS).
-3. The same from 1,000 to 100,000 instructions: seconds for each 1,000 instructions must stay level. ``analysis_cpu``
+3. The same for kernels that clang -O3 makes of ``benchmarks/data/unrolled.c``: over 60,000 instructions, of which a
+   third have a text of their own. They show how far the generated kernel, which repeats itself, speaks for others.
+4. The same from 1,000 to 100,000 instructions: seconds for each 1,000 instructions must stay level. ``analysis_cpu``
    are the CPU seconds of all rules, with the counters and other analyses that they ask for, on the program once it is
    read, in a fresh process; median of the runs.
 
@@ -33,6 +35,8 @@ from benchmarks.speed_plot import curves, growth, write
 
 ROOT = Path(__file__).resolve().parent.parent
 GPU = "gfx942"
+COMPILED = (("gfx942", 1_300), ("gfx1100", 1_740), ("gfx1200", 1_740))
+"""GPUs of the compiled kernel, and how often its loop body is unrolled."""
 SIZES = (1_000, 3_000, 10_000, 30_000, 50_000, 100_000)
 RUNS = 3
 
@@ -87,7 +91,7 @@ def in_turn(commands: list[list[str]], cwd: Path | None = None) -> list[Spent]:
     ]
 
 
-def analysis_cpu(source: Path) -> float:
+def analysis_cpu(source: Path, gpu: str) -> float:
     """CPU seconds of all rules, with the analyses that they ask for, on a program once it is read; in this process."""
     from asmevo_gate.cli.main import collect_garbage_seldom
     from asmevo_gate.gate.file_check import check_program, parsed_program
@@ -98,8 +102,8 @@ def analysis_cpu(source: Path) -> float:
 
     collect_garbage_seldom()  # as the command does
     all_rules()
-    options = SourceOptions(predefined=predefined_symbols(GPU))
-    program = parsed_program(source.name, source.read_text(), find_target(GPU), options)
+    options = SourceOptions(predefined=predefined_symbols(gpu))
+    program = parsed_program(source.name, source.read_text(), find_target(gpu), options)
     start = time.process_time()
     check_program(program)
     return time.process_time() - start
@@ -117,11 +121,24 @@ def hook_start(folder: Path) -> dict[str, float]:
     return {"python": round(bare, 3), "hook": round(hook, 3), "beyond_python": round(hook - bare, 3)}
 
 
-def check_against_llvm(folder: Path, count: int) -> dict[str, float]:
-    """One size: our whole check, LLVM's two tools, and the ratio."""
-    source, output = folder / f"k{count}.s", folder / f"k{count}.o"
-    source.write_text(kernel(count))
-    target = ["-triple=amdgcn-amd-amdhsa", f"-mcpu={GPU}"]
+def compiled(gpu: str, bodies: int) -> str:
+    """What clang makes of the unrolled loop."""
+    source = ROOT / "benchmarks" / "data" / "unrolled.c"
+    target = ["--target=amdgcn-amd-amdhsa", f"-mcpu={gpu}", "-nogpulib"]
+    command = ["clang-22", *target, "-O3", f"-DBODIES={bodies}", "-S", str(source), "-o", "-"]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout
+
+
+def instructions_in(text: str) -> int:
+    """Lines of instructions in what a compiler wrote."""
+    return sum(1 for line in text.splitlines() if line.startswith("\t") and line[1:2].isalpha())
+
+
+def check_against_llvm(folder: Path, text: str, gpu: str, count: int) -> dict[str, Any]:
+    """One kernel: our whole check, LLVM's two tools, and the ratio."""
+    source, output = folder / "kernel.s", folder / "kernel.o"
+    source.write_text(text)
+    target = ["-triple=amdgcn-amd-amdhsa", f"-mcpu={gpu}"]
     ours = [sys.executable, "-m", "asmevo_gate", "check", "--no-cache", str(source)]
     check, assemble, disassemble = in_turn(
         [
@@ -131,11 +148,11 @@ def check_against_llvm(folder: Path, count: int) -> dict[str, float]:
         ],
         folder,
     )
-    analysis = [sys.executable, "-m", "benchmarks.check_speed", "--analysis", str(source)]
+    analysis = [sys.executable, "-m", "benchmarks.check_speed", "--analysis", str(source), gpu]
     rules = [float(subprocess.run(analysis, cwd=ROOT, capture_output=True, check=True).stdout) for _ in range(RUNS)]
     peer = Spent(assemble.wall + disassemble.wall, assemble.cpu + disassemble.cpu)
     return {
-        "instructions": count, "check": round(check.wall, 3), "llvm_mc": round(assemble.wall, 3),
+        "gpu": gpu, "instructions": count, "check": round(check.wall, 3), "llvm_mc": round(assemble.wall, 3),
         "llvm_objdump": round(disassemble.wall, 3), "ratio": round(check.wall / peer.wall, 2),
         "check_cpu": round(check.cpu, 3), "llvm_cpu": round(peer.cpu, 3), "cpu_ratio": round(check.cpu / peer.cpu, 2),
         "analysis_cpu": round(statistics.median(rules), 3),
@@ -168,14 +185,18 @@ def _held(process: int) -> int:
 def main() -> int:
     """Measure and print; write the figures on request."""
     if sys.argv[1:2] == ["--analysis"]:
-        print(analysis_cpu(Path(sys.argv[2])))
+        print(analysis_cpu(Path(sys.argv[2]), sys.argv[3]))
         return 0
     with TemporaryDirectory() as name:
         folder = Path(name)
         figures: dict[str, Any] = {
             "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
             "hook_without_amdgpu_files_seconds": hook_start(folder / "repository"),
-            "check": [check_against_llvm(folder, count) for count in SIZES],
+            "check": [check_against_llvm(folder, kernel(count), GPU, count) for count in SIZES],
+            "compiled": [
+                check_against_llvm(folder, text, gpu, instructions_in(text))
+                for gpu, text in ((gpu, compiled(gpu, bodies)) for gpu, bodies in COMPILED)
+            ],
         }
     figures["growth_exponents"] = {curve.name: round(growth(curve.points), 3) for curve in curves(figures["check"])}
     text = json.dumps(figures, indent=2)
