@@ -13,6 +13,7 @@ import re
 from typing import NamedTuple
 
 from asmevo_gate.analysis.counter_data import counter_data
+from asmevo_gate.isa.encoded_operands import is_message
 from asmevo_gate.isa.instruction import OP_BITS, Decoded, Op
 from asmevo_gate.isa.operand_text import evaluate
 from asmevo_gate.isa.registers import EXEC, M0, SGPRS, TTMP, VCC, VECTOR
@@ -261,7 +262,8 @@ class CounterModel:
             unknown = "what the called code waits for and leaves in flight is not known"
         reads_lds = kind == "lds_load" or (kind == "lds_atomic" and bool(writes & VECTOR))
         fills_lds = kind == "flat_store" or any(event.fills_lds for event in events)
-        frees_vgprs = kind == "message" and _message(decoded) in counter_data().message_free_vgprs.names
+        freeing = counter_data().message_free_vgprs.names if kind == "message" else ()
+        frees_vgprs = any(is_message(decoded.operands[0].text, name, self.target) for name in freeing)
         marked = form.arrives or form.passes or reads_lds or fills_lds or frees_vgprs
         return Effect(
             kind=kind,

@@ -93,6 +93,13 @@ def message(text: str, target: Target) -> Message | None:
     return Message(*[part for part in parts if part is not None])
 
 
+def is_message(text: str, name: str, target: Target) -> bool:
+    """Whether the operand of ``s_sendmsg``, in whatever spelling, is the message of a name. On a target without that
+    message its number means another one."""
+    sent, number = message(text, target), _named(_document().messages, name, target)
+    return sent is not None and sent.number == number
+
+
 def swizzle(text: str) -> int | None:
     """The 16-bit offset that ``swizzle(...)`` of ``ds_swizzle_b32`` stands for; ``None`` when a part is not known.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asmevo_gate.isa.instruction import Decoded
+from asmevo_gate.isa.encoded_operands import is_message
 from asmevo_gate.isa.registers import VGPR, set_name
 from asmevo_gate.program.model import Function, Instruction
 from asmevo_gate.rules.facts import KernelFacts
@@ -12,8 +12,6 @@ from asmevo_gate.rules.rule import Example, Rule, Violation
 
 _FREES = "MSG_DEALLOC_VGPRS"
 _MESSAGE = frozenset(("s_sendmsg",))
-_CODE = 3
-"""Number of the message (AMD RDNA 3 ISA guide, S_SENDMSG)."""
 _FREE = "  s_nop 0\n  s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)\n"
 _STORE = "  global_store_b32 v[0:1], v2, off\n"
 
@@ -40,18 +38,24 @@ class Deallocated(Rule):
         Example("gfx1100", "k:\n" + _FREE + _STORE + "  s_endpgm\n", line=4),
         Example("gfx1200", "k:\n" + _FREE + "  s_branch .Lend\n.Lend:\n" + _STORE + "  s_endpgm\n", line=6),
         Example("gfx1250", "k:\n" + _FREE + "  v_mov_b32 v0, 0\n  s_endpgm\n", line=4),
+        Example("gfx1200", "k:\n  s_nop 0\n  s_sendmsg 3\n" + _STORE + "  s_endpgm\n", line=4),
     )
     good = (
         Example("gfx1100", "k:\n" + _STORE + _FREE + "  s_endpgm\n"),
         Example("gfx1200", "k:\n  s_nop 0\n  s_sendmsg sendmsg(MSG_INTERRUPT)\n" + _STORE + "  s_endpgm\n"),
         Example("gfx1250", "k:\n" + _STORE + _FREE + "  s_endpgm\n"),
+        Example("gfx900", "k:\n  s_nop 0\n  s_sendmsg 3\n  v_mov_b32 v0, 0\n  s_endpgm\n"),
     )
 
     def check_kernel(self, facts: KernelFacts) -> Iterable[Violation]:
         """Uses behind each message, once each."""
         kernel = facts.kernel
         reported: set[int] = set()
-        messages = [one for one, decoded in kernel.named(_MESSAGE) if _frees_vgprs(decoded)]
+        messages = [
+            one
+            for one, decoded in kernel.named(_MESSAGE)
+            if decoded.operands and is_message(decoded.operands[0].text, _FREES, kernel.target)
+        ]
         for message in messages:
             for used, registers in _first_uses(kernel, message):
                 if used.index in reported:
@@ -65,13 +69,6 @@ class Deallocated(Rule):
                     repair="send the message directly before s_endpgm",
                     producer=message,
                 )
-
-
-def _frees_vgprs(decoded: Decoded) -> bool:
-    if not decoded.operands:
-        return False
-    message = decoded.operands[0]
-    return _FREES in message.text or message.value == _CODE
 
 
 def _first_uses(kernel: Function, message: Instruction) -> Iterable[tuple[Instruction, int]]:

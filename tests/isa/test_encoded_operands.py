@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from asmevo_gate.isa.encoded_operands import HardwareRegister, Message, delay, hardware_register, message, swizzle
+from asmevo_gate.isa.encoded_operands import (
+    HardwareRegister,
+    Message,
+    delay,
+    hardware_register,
+    is_message,
+    message,
+    swizzle,
+)
 from asmevo_gate.isa.targets import find_target
 
 
@@ -62,3 +70,19 @@ def test_delay_fields() -> None:
     assert fields == {"instid0": 1, "instskip": 1, "instid1": 9}
     assert delay("0x91", target) == {"instid0": 1, "instskip": 1, "instid1": 1}
     assert delay("instid0(NEVER)", target) is None
+
+
+@pytest.mark.parametrize(
+    ("gpu", "text", "frees"),
+    [
+        ("gfx1100", "sendmsg(MSG_DEALLOC_VGPRS)", True),
+        ("gfx1200", "3", True),
+        ("gfx1250", "sendmsg(3)", True),
+        ("gfx1100", "sendmsg(MSG_INTERRUPT)", False),
+        ("gfx900", "3", False),  # MSG_GS_DONE there
+        ("gfx1030", "sendmsg(MSG_GS_DONE, GS_OP_NOP)", False),
+        ("gfx1100", "s0", False),
+    ],
+)
+def test_a_message_is_one_of_its_target_in_every_spelling(gpu: str, text: str, frees: bool) -> None:
+    assert is_message(text, "MSG_DEALLOC_VGPRS", find_target(gpu)) == frees
