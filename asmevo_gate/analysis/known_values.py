@@ -31,19 +31,11 @@ KnownOperands = dict[int, Operands]
 
 def known_operands(function: Function) -> KnownOperands:
     """What is known of the operands of memory and lane accesses and of scalar and index arithmetic, by instruction."""
-    found: KnownOperands = {}
     if not function.blocks or not function.is_kernel:
-        return found
-    flow = _flow(function)
-    for steps, state in zip(flow.steps, _solve(function, flow), strict=True):
-        if state is None:
-            continue
-        for index, text in steps:
-            if text.asked is not None:
-                operands = _answer(text.asked, state)
-                if operands is not None:
-                    found[index] = operands
-            _pass(text, state, flow.tracked)
+        return {}
+    found: KnownOperands = {}
+    for in_block in _solve(function, _flow(function)):
+        found.update(in_block)
     return found
 
 
@@ -146,6 +138,18 @@ def _text(decoded: Decoded | None) -> _Text:
     return _Text(asked, effect(decoded), decoded.writes)
 
 
+def _through(steps: list[tuple[int, _Text]], state: State, tracked: int) -> KnownOperands:
+    """Make the state at the start of a block that at its end; what is asked for on the way."""
+    found: KnownOperands = {}
+    for index, text in steps:
+        if text.asked is not None:
+            operands = _answer(text.asked, state)
+            if operands is not None:
+                found[index] = operands
+        _pass(text, state, tracked)
+    return found
+
+
 def _pass(text: _Text, state: State, tracked: int) -> None:
     if text.effect is None:
         state.forget(text.overwrites)
@@ -153,8 +157,10 @@ def _pass(text: _Text, state: State, tracked: int) -> None:
         apply(text.effect, state, tracked)
 
 
-def _solve(function: Function, flow: _Flow) -> list[State | None]:
-    """States at the starts of the blocks. They only lose entries, so this ends."""
+def _solve(function: Function, flow: _Flow) -> list[KnownOperands]:
+    """What is asked for in each block. The states at the starts of the blocks only lose entries, so this ends; what the
+    last way through a block finds rests on all that enters it."""
+    found: list[KnownOperands] = [{} for _ in function.blocks]
     entering: list[State | None] = [None] * len(function.blocks)
     entering[0] = flow.entry
     pending = [0]
@@ -165,8 +171,7 @@ def _solve(function: Function, flow: _Flow) -> list[State | None]:
         state = entering[block.number]
         assert state is not None
         state = state.copy()
-        for _, text in flow.steps[block.number]:
-            _pass(text, state, flow.tracked)
+        found[block.number] = _through(flow.steps[block.number], state, flow.tracked)
         for successor in block.successors:
             old = entering[successor]
             if old is None:
@@ -176,7 +181,7 @@ def _solve(function: Function, flow: _Flow) -> list[State | None]:
             if successor not in waiting:
                 waiting.add(successor)
                 pending.append(successor)
-    return entering
+    return found
 
 
 def _initial(function: Function) -> State:

@@ -7,7 +7,7 @@ guess.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -30,18 +30,8 @@ def argument_accesses(kernel: Function) -> Iterator[ArgumentAccess]:
     pointer = _kernarg_pointer(kernel)
     if pointer is None:
         return
-    for block, origins in zip(kernel.blocks, _solve(kernel, pointer), strict=True):
-        if origins is None:
-            continue
-        state = origins.copy()
-        for instruction in kernel.instructions[block.first : block.end]:
-            decoded = instruction.decoded
-            if decoded is not None and decoded.reads & state.registers and decoded.of(VMEM):
-                offset = _address_origin(decoded, state.of)
-                if offset is not None:
-                    stores = decoded.of(Op.STORE) or decoded.of(Op.ATOMIC)
-                    yield ArgumentAccess(instruction, offset, bool(stores))
-            state.step(decoded)
+    for accesses in _solve(kernel, pointer):
+        yield from accesses
 
 
 def _kernarg_pointer(kernel: Function) -> int | None:
@@ -84,8 +74,24 @@ class _Origins:
                 self.registers |= 1 << register
 
 
-def _solve(kernel: Function, pointer: int) -> list[_Origins | None]:
-    """Origins at the start of each block: what all paths agree on. Entries only disappear, so this ends."""
+def _through(instructions: Iterable[Instruction], state: _Origins) -> list[ArgumentAccess]:
+    """Make the origins at the start of a block those at its end; the accesses on the way."""
+    found = []
+    for instruction in instructions:
+        decoded = instruction.decoded
+        if decoded is not None and decoded.reads & state.registers and decoded.of(VMEM):
+            offset = _address_origin(decoded, state.of)
+            if offset is not None:
+                stores = decoded.of(Op.STORE) or decoded.of(Op.ATOMIC)
+                found.append(ArgumentAccess(instruction, offset, bool(stores)))
+        state.step(decoded)
+    return found
+
+
+def _solve(kernel: Function, pointer: int) -> list[list[ArgumentAccess]]:
+    """The accesses in each block. The origins at the start of a block are what all paths agree on: they only disappear,
+    so this ends; what the last way through a block finds rests on all that enters it."""
+    found: list[list[ArgumentAccess]] = [[] for _ in kernel.blocks]
     entering: list[_Origins | None] = [None] * len(kernel.blocks)
     entering[0] = _Origins({pointer: _POINTER, pointer + 1: _POINTER})
     pending = [0]
@@ -94,15 +100,14 @@ def _solve(kernel: Function, pointer: int) -> list[_Origins | None]:
         known = entering[block.number]
         assert known is not None  # blocks are taken up when something is known at their start
         state = known.copy()
-        for instruction in kernel.instructions[block.first : block.end]:
-            state.step(instruction.decoded)
+        found[block.number] = _through(kernel.instructions[block.first : block.end], state)
         for successor in block.successors:
             old = entering[successor]
             new = state.copy() if old is None else old.common(state)
             if old is None or len(new.of) < len(old.of):
                 entering[successor] = new
                 pending.append(successor)
-    return entering
+    return found
 
 
 def _made(decoded: Decoded, origins: dict[int, int]) -> dict[int, int]:
