@@ -15,6 +15,7 @@ from asmevo_gate.isa.instruction import Op
 from asmevo_gate.isa.registers import SGPR, VECTOR, VGPR, bits
 from asmevo_gate.isa.resource_limits import is_unified
 from asmevo_gate.program.model import RETURN, Block, Function, Instruction
+from asmevo_gate.program.reach import leading_to
 
 
 def _preserved() -> int:
@@ -44,7 +45,7 @@ def clobbers(function: Function) -> Iterator[Clobber]:
     """Writes of preserved registers that nothing on any path can have saved before, and after which the function
     returns. A register that is read before it is written counts as saved; VGPRs that s_set_vgpr_msb renames are not
     followed."""
-    returning = _reaches_return(function)
+    returning = leading_to(function.blocks, (block.number for block in function.blocks if block.leaves == RETURN))
     if not returning:
         return
     lost = VECTOR if any(one.statement.name == RENAMES for one in function.instructions) else 0
@@ -88,17 +89,6 @@ def _reads(function: Function, block: Block) -> int:
             return PRESERVED
         found |= decoded.reads
     return found & PRESERVED
-
-
-def _reaches_return(function: Function) -> set[int]:
-    found = {block.number for block in function.blocks if block.leaves == RETURN}
-    stack = list(found)
-    while stack:
-        for predecessor in function.blocks[stack.pop()].predecessors:
-            if predecessor not in found:
-                found.add(predecessor)
-                stack.append(predecessor)
-    return found
 
 
 def returns_with_lanes_off(function: Function) -> Iterator[tuple[Instruction, Instruction]]:

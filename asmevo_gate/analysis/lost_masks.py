@@ -77,7 +77,7 @@ def _is_no_mask(decoded: Decoded | None, saved: int) -> bool:
 
 def _last_writers(function: Function, index: int, registers: int) -> list[Instruction]:
     """The last instruction on each path to a place that writes one of the registers; none when a path is not known."""
-    home = next(block for block in function.blocks if block.first <= index < block.end)
+    home = function.block_of(index)
     found: dict[int, Instruction] = {}
     pending = [(home.number, index)]
     seen: set[int] = set()

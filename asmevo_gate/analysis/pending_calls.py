@@ -35,7 +35,7 @@ def wait_violations_over_calls(
     for violation in wait_violations(over):
         if violation.access not in _RESULTS:
             continue
-        copies = {linked.copy_of[over.block_of(one.index).number] for one in violation.path}
+        copies = {linked.copy_of[function.block_of(one.index).number] for one in violation.path}
         if len(copies) > 1 and _ends(violation) not in known:
             found.setdefault(_ends(violation), violation)
     return tuple(found.values())

@@ -183,7 +183,7 @@ class _Search:
 
     def _start(self) -> tuple[Block, set[int]]:
         blocks = self._rules.function.blocks
-        home = next(block for block in blocks if block.first <= self._race.producer < block.end)
+        home = self._rules.function.block_of(self._race.producer)
         chain = {home.number}
         start = home
         while len(start.predecessors) == 1 and len(chain) < _CHAIN and start.predecessors[0] not in chain:

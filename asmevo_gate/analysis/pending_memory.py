@@ -3,7 +3,7 @@ early."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from functools import cached_property
 
 import msgspec
@@ -77,7 +77,6 @@ class PendingMemory:
         else:
             its_own, self._moves = below.effects, below._moves
         self.effects: list[Effect] = effects or its_own
-        self._firsts = [block.first for block in function.blocks]
         self.found_by_wait: dict[int, dict[int, Events]] = {}
         self._work_limit = work_limit
         self._work = 0
@@ -176,7 +175,7 @@ class PendingMemory:
 
     def state_before(self, index: int) -> State | None:
         """The abstract state before an instruction, ``None`` in code that cannot be reached."""
-        block = self.block_of(index)
+        block = self.function.block_of(index)
         start = self.start_of(block)
         if start is None:
             return None
@@ -203,10 +202,6 @@ class PendingMemory:
         """The abstract state at the start of a block, over all calls where it is part of a subroutine."""
         main, called = self._at_start[block.number], self._subroutines.at_start.get(block.number)
         return called if main is None else main if called is None else main.joined(called)
-
-    def block_of(self, index: int) -> Block:
-        """The block that holds an instruction."""
-        return self.function.blocks[bisect_right(self._firsts, index) - 1]
 
     def _described(self, state: State) -> tuple[Pending, ...]:
         found = []

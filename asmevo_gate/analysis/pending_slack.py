@@ -14,6 +14,7 @@ from asmevo_gate.analysis.pending_need import Need, Onward
 from asmevo_gate.analysis.pending_state import STUCK, Events
 from asmevo_gate.isa.waits import counter_limits
 from asmevo_gate.program.model import Block, Instruction
+from asmevo_gate.program.reach import reached_from
 
 _STEPS_PER_INSTRUCTION = 40
 """Work limit, in steps per instruction of the function: what is not looked at gets no advice."""
@@ -91,7 +92,7 @@ def single_advice(memory: PendingMemory) -> Iterator[Advice]:
     raced = _raced_counters(memory)
     budget = _STEPS_PER_INSTRUCTION * len(memory.effects) + 10_000
     for index in sorted(memory.found_by_wait):
-        block = memory.block_of(index)
+        block = memory.function.block_of(index)
         if block.number in clouded or bisect_left(unknown, block.first) < bisect_left(unknown, index):
             continue
         for track, count in memory.effects[index].waits:
@@ -169,20 +170,13 @@ def _waits_again(memory: PendingMemory, block: Block, index: int, track: int) ->
     return False
 
 
-def _clouded_blocks(memory: PendingMemory) -> set[int]:
+def _clouded_blocks(memory: PendingMemory) -> frozenset[int]:
     """Blocks at whose start something not modelled may be in flight."""
     blocks = memory.function.blocks
-    unknown = {memory.block_of(index).number for index in memory.unknown}
+    unknown = {memory.function.block_of(index).number for index in memory.unknown}
     calls = [block for block in blocks if any(unknown & memory.function.subroutines[entry] for entry in block.entries)]
     sources = [block for block in blocks if block.leaves] + [blocks[number] for number in unknown] + calls
-    work = [number for block in sources for number in block.successors]
-    found = set(work)
-    while work:
-        for number in blocks[work.pop()].successors:
-            if number not in found:
-                found.add(number)
-                work.append(number)
-    return found
+    return frozenset(reached_from(blocks, (number for block in sources for number in block.successors)))
 
 
 def weakened(memory: PendingMemory, advice: list[Slack]) -> list[Effect]:

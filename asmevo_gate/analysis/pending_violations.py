@@ -126,8 +126,8 @@ class _Tracer:
         self._left -= 1
         memory = self._memory
         event = ~race.producer if race.access == "ldsdma" else race.producer
-        goal = memory.block_of(race.consumer)
-        home = memory.block_of(race.producer)
+        goal = memory.function.block_of(race.consumer)
+        home = memory.function.block_of(race.producer)
         if goal is home and race.producer < race.consumer:
             walk = self._from_producer(race.producer, race.consumer)
             events = walk.state().on(race.track)

@@ -24,6 +24,7 @@ from asmevo_gate.constraints.wait_state_needs import (
 )
 from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.program.model import Instruction
+from asmevo_gate.program.reach import reached_from
 
 _STEPS_PER_INSTRUCTION = 8
 """Work limit, in steps per instruction of the function: what is not looked at gets no advice."""
@@ -98,7 +99,7 @@ class _Shortening:
     def advice(self) -> Iterator[NopSlack]:
         """The advice, in program order."""
         budget = _STEPS_PER_INSTRUCTION * len(self.lengths) + 10_000
-        reached = _reached_blocks(self.view)
+        reached = set(reached_from(self.view.blocks, (0,) if self.view.blocks else ()))
         for index in self._places[_NOP]:
             if self.steps > budget:
                 return
@@ -272,18 +273,6 @@ class _Shortening:
                         work.append((predecessor, view.blocks[predecessor].end - 1, distance))
         self.steps += steps
         return found
-
-
-def _reached_blocks(view: FunctionView) -> set[int]:
-    """Blocks that control reaches from the entry."""
-    reached: set[int] = set()
-    work = [0] if view.blocks else []
-    while work:
-        number = work.pop()
-        if number not in reached:
-            reached.add(number)
-            work.extend(view.blocks[number].successors)
-    return reached
 
 
 def _separating_classes(view: FunctionView, profiles: frozenset[str]) -> int:

@@ -10,6 +10,7 @@ import msgspec
 from asmevo_gate.cost.load import Load
 from asmevo_gate.cost.ways import Ways
 from asmevo_gate.program.model import Block, Function
+from asmevo_gate.program.reach import reached_from
 
 
 def with_subroutines(function: Function, loads: Sequence[Load], taken: Sequence[float], pipes: int) -> list[Load]:
@@ -29,7 +30,7 @@ def with_subroutines(function: Function, loads: Sequence[Load], taken: Sequence[
     # Callees first: a subroutine has more blocks than those that it calls.
     for entry in sorted(function.subroutines, key=lambda one: len(function.subroutines[one])):
         count([block for block in calling if block.number in function.subroutines[entry]])
-        numbers = _reached(function, entry)
+        numbers = reached_from(function.blocks, (entry,))
         ways = Ways(
             _renumbered(function, numbers), [found[one] for one in numbers], [taken[one] for one in numbers], pipes
         )
@@ -42,18 +43,6 @@ def _both(one: Load, other: Load) -> Load:
     use = tuple(map(add, one.use, other.use))
     instructions = one.instructions + other.instructions
     return Load(one.low + other.low, one.high + other.high, use, one.bytes + other.bytes, instructions)
-
-
-def _reached(function: Function, entry: int) -> list[int]:
-    """The blocks of a subroutine, those that it calls aside, its entry first."""
-    reached = {entry: None}
-    pending = [entry]
-    while pending:
-        for successor in function.blocks[pending.pop()].successors:
-            if successor not in reached:
-                reached[successor] = None
-                pending.append(successor)
-    return list(reached)
 
 
 def _renumbered(function: Function, numbers: Sequence[int]) -> list[Block]:

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import msgspec
 
 from asmevo_gate.isa.instruction import Decoded, Op
-from asmevo_gate.program.model import COMES_BACK, RETURN, Block, Call, Function, Instruction, Spelling
+from asmevo_gate.program.model import COMES_BACK, RETURN, Block, Call, Function, Instruction
+from asmevo_gate.program.reach import reached_from
 
 MOST_INSTRUCTIONS = 200_000
 """Instructions that are put into one function at most."""
@@ -69,7 +70,7 @@ class CallTargets:
         """The numbers of the blocks that a callee runs, its entries first."""
         key = (callee.function.name, callee.entries)
         if key not in self._blocks:
-            self._blocks[key] = _reached(callee.function, callee.entries)
+            self._blocks[key] = reached_from(callee.function.blocks, callee.entries)
         return self._blocks[key]
 
     def _found(self, function: Function, block: Block, call: Call) -> tuple[Callee, ...] | str:
@@ -116,7 +117,6 @@ class _Linker:
         self._add(function, tuple(block.number for block in function.blocks), ())
         instructions = tuple(self._instructions)
         linked = msgspec.structs.replace(function, instructions=instructions, blocks=_with_predecessors(self._blocks))
-        vars(linked)["spellings"] = _spellings(instructions)
         followed, unresolved = frozenset(self._followed), tuple(sorted(self._unresolved))
         return LinkedFunction(linked, tuple(self._copy_of), followed, unresolved, self._leads_elsewhere)
 
@@ -199,27 +199,6 @@ class _Linker:
             classes = decoded.classes & ~Op.CALL
             jump = self._jumps[id(decoded)] = msgspec.structs.replace(decoded, classes=classes, is_call=False)
         return msgspec.structs.replace(call, decoded=jump)
-
-
-def _spellings(instructions: Sequence[Instruction]) -> tuple[Spelling, ...]:
-    """The distinct texts, a call that is followed apart from others that are written so."""
-    found: dict[tuple[str, int], Spelling] = {}
-    for one in instructions:
-        text = one.statement.text
-        found.setdefault((text, id(one.decoded)), Spelling(text, one.decoded, [])).indices.append(one.index)
-    return tuple(found.values())
-
-
-def _reached(function: Function, entries: tuple[int, ...]) -> tuple[int, ...]:
-    """The blocks that some entries lead to, these first."""
-    reached = dict.fromkeys(entries)
-    pending = list(entries)
-    while pending:
-        for successor in function.blocks[pending.pop()].successors:
-            if successor not in reached:
-                reached[successor] = None
-                pending.append(successor)
-    return tuple(reached)
 
 
 def _with_predecessors(blocks: list[Block]) -> tuple[Block, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate
@@ -220,6 +221,14 @@ class Function(msgspec.Struct, frozen=True, dict=True):
                 for index in indices:
                     sizes[index] = decoded.size
         return (0, *accumulate(sizes))
+
+    @cached_property
+    def _block_starts(self) -> list[int]:
+        return [block.first for block in self.blocks]
+
+    def block_of(self, index: int) -> Block:
+        """The block that holds an instruction."""
+        return self.blocks[bisect_right(self._block_starts, index) - 1]
 
     @cached_property
     def subroutines(self) -> dict[int, frozenset[int]]:

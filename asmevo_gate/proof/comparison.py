@@ -254,9 +254,7 @@ def _needs(state: State, live_out: int, every_lane: bool) -> int:
 def _timing(old: Function, new: Function, checks: Sequence[TimingCheck]) -> list[tuple[Block, str]]:
     found = []
     for violation in new_violations(old, new, checks):
-        index = violation.consumer.index
-        block = next(block for block in new.blocks if block.first <= index < block.end)
-        found.append((block, violation.text))
+        found.append((new.block_of(violation.consumer.index), violation.text))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from asmevo_gate.analysis.loops import Loop, natural_loops
@@ -10,6 +9,7 @@ from asmevo_gate.analysis.reachability import reachable_blocks
 from asmevo_gate.isa.instruction import Decoded, Op
 from asmevo_gate.isa.registers import EXEC, SCC, VCC
 from asmevo_gate.program.model import Block, Function, Instruction
+from asmevo_gate.program.reach import leading_to
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
@@ -68,7 +68,8 @@ class InfiniteLoop(Rule):
         """Regions without an exit, then loops without a changing condition."""
         kernel = facts.kernel
         open_ends = _open_ends(kernel)
-        endless = sorted(reachable_blocks(kernel) - _leading_to(kernel, open_ends))
+        ends = (block.number for block in kernel.blocks if not block.successors)
+        endless = sorted(reachable_blocks(kernel) - leading_to(kernel.blocks, (*open_ends, *ends)))
         if endless:
             last = kernel.instructions[kernel.blocks[endless[-1]].end - 1]
             yield _violation(last, "no path leads from here to s_endpgm: the wave never ends", "give the loop an exit")
@@ -92,20 +93,7 @@ def _open_ends(kernel: Function) -> set[int]:
     """Blocks in which the wave may leave the function or be stopped."""
     found = {block.number for block in kernel.blocks if block.leaves or block.falls_off}
     stops = [one for one, _ in (*kernel.of(Op.CALL), *kernel.named(_STOPS))]
-    firsts = [block.first for block in kernel.blocks]
-    return found | {bisect_right(firsts, one.index) - 1 for one in (*stops, *kernel.not_understood)}
-
-
-def _leading_to(kernel: Function, open_ends: set[int]) -> set[int]:
-    """Blocks from which the wave may end or reach one of the open ends."""
-    found = open_ends | {block.number for block in kernel.blocks if not block.successors}
-    stack = list(found)
-    while stack:
-        for predecessor in kernel.blocks[stack.pop()].predecessors:
-            if predecessor not in found:
-                found.add(predecessor)
-                stack.append(predecessor)
-    return found
+    return found | {kernel.block_of(one.index).number for one in (*stops, *kernel.not_understood)}
 
 
 def _unchanged(kernel: Function, loop: Loop, open_ends: set[int], by_itself: int) -> Iterator[Violation]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from asmevo_gate.isa.instruction import Op
 from asmevo_gate.program.model import Function, Instruction
+from asmevo_gate.program.reach import leading_to
 from asmevo_gate.rules.facts import KernelFacts
 from asmevo_gate.rules.rule import Example, Rule, Violation
 
@@ -146,15 +147,8 @@ def _wait_follows(kernel: Function, halves: set[int], end: int, index: int) -> b
     return any(_may_wait(kernel, halves, later) for later in range(index + 1, end))
 
 
-def _waits_behind(kernel: Function, halves: set[int]) -> set[int]:
+def _waits_behind(kernel: Function, halves: set[int]) -> frozenset[int]:
     """Blocks from whose end a wait can be reached, or an unknown place."""
     waiting = [block for block in kernel.blocks if _wait_follows(kernel, halves, block.end, block.first - 1)]
-    found = {block.number for block in kernel.blocks if block.leaves}
-    pending = [*found, *(number for block in waiting for number in block.predecessors)]
-    found.update(pending)
-    while pending:
-        for number in kernel.blocks[pending.pop()].predecessors:
-            if number not in found:
-                found.add(number)
-                pending.append(number)
-    return found
+    unknown = (block.number for block in kernel.blocks if block.leaves)
+    return leading_to(kernel.blocks, (*unknown, *(number for block in waiting for number in block.predecessors)))

@@ -73,7 +73,7 @@ class Deallocated(Rule):
 
 def _first_uses(kernel: Function, message: Instruction) -> Iterable[tuple[Instruction, int]]:
     """The first use of a VGPR on each path behind an instruction."""
-    home = next(block for block in kernel.blocks if block.first <= message.index < block.end)
+    home = kernel.block_of(message.index)
     pending = [(home.number, message.index + 1)]
     seen: set[int] = set()
     while pending:
